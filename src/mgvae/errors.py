@@ -1,0 +1,44 @@
+"""What can go wrong, as types.
+
+Every error of the library inherits from :class:`MGVAEError` and from the built-in exception that a
+caller would expect, so that ``except ValueError`` keeps working. A message names the parameter or
+column, the rule, the value that broke it, and the remedy.
+"""
+
+__all__ = [
+    "CodecWarning",
+    "CollapseError",
+    "DataError",
+    "DivergenceError",
+    "MGVAEError",
+    "MGVAEWarning",
+    "ParameterError",
+]
+
+
+class MGVAEError(Exception):
+    """Base of every error that the library raises on purpose."""
+
+
+class ParameterError(MGVAEError, ValueError):
+    """A parameter has a value that it must not have."""
+
+
+class DataError(MGVAEError, ValueError):
+    """The data given cannot be used as they are."""
+
+
+class DivergenceError(MGVAEError, RuntimeError):
+    """A loss became infinite, not a number, or far larger than it began."""
+
+
+class CollapseError(MGVAEError, RuntimeError):
+    """A trained generator gives (nearly) the same sample whatever its noise."""
+
+
+class MGVAEWarning(UserWarning):
+    """Base of every warning of the library."""
+
+
+class CodecWarning(MGVAEWarning):
+    """A column needs a treatment that its owner should know of."""

@@ -1,0 +1,289 @@
+r"""The one training loop.
+
+It serves pre-training, fine-tuning, the conditional VAE, the GANs and the classifiers, and knows
+nothing of any of them. A model takes part as one or more *players*: a set of parameters with an
+optimiser and a function that gives the loss the player lowers. A VAE or a classifier is one player,
+a GAN two. In step :math:`t` every player in turn computes its loss, takes its gradient, clips it
+and moves by its optimiser, at the learning rate
+
+.. math:: \eta_t = \eta_0 \, f(t), \qquad f \in \{1,\ \tfrac12(1+\cos \pi t/T),\ \gamma^{t/E}\}.
+
+Besides, the loop keeps the history of every named loss term, notices divergence, and stops early
+when a validation value no longer falls, giving the modules back as they were at their best.
+"""
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+
+from mgvae.errors import DivergenceError
+
+__all__ = [
+    "Callback",
+    "History",
+    "Player",
+    "Schedule",
+    "Validation",
+    "constant",
+    "cosine",
+    "exponential",
+    "train",
+]
+
+Schedule = Callable[[int], float]
+Callback = Callable[[str, int, int, Mapping[str, float]], None]
+
+_FLUSH = 20  # steps between two looks at the losses (a look waits for the device)
+_EXPLODED = 1e4  # a loss this many times larger than at the start has exploded
+
+
+@dataclass
+class Player:
+    """Parameters that lower one loss.
+
+    Parameters
+    ----------
+    loss : callable
+        Takes the step's number, gives the named terms of this step's loss as scalar tensors. The
+        term called ``"loss"`` is the one that is lowered; the others are only kept.
+    optimizer : torch.optim.Optimizer
+        Built over the player's parameters. The learning rates of its groups are the ones at the
+        start; the schedule scales them.
+    """
+
+    loss: Callable[[int], Mapping[str, Tensor]]
+    optimizer: torch.optim.Optimizer
+
+    def parameters(self) -> list[Tensor]:
+        """Give every parameter that the optimiser moves."""
+        return [p for group in self.optimizer.param_groups for p in group["params"]]
+
+
+@dataclass
+class Validation:
+    """When to look at a validation value, and when to stop.
+
+    Parameters
+    ----------
+    value : callable
+        Gives the current value; lower is better.
+    modules : sequence of torch.nn.Module
+        What is given back as it was at the lowest value.
+    every : int
+        Steps between two looks.
+    patience : int or None
+        Looks without a new lowest value after which training stops; None never stops early and
+        only gives back the best state.
+    """
+
+    value: Callable[[], float]
+    modules: Sequence[nn.Module]
+    every: int
+    patience: int | None = None
+
+
+@dataclass
+class History:
+    """What happened in one stage of training.
+
+    Attributes
+    ----------
+    stage : str
+        The stage's name, as shown to people.
+    terms : dict of str to list of float
+        Every named loss term, one value per step.
+    validation : list of (int, float)
+        Steps taken and the validation value seen there.
+    best_step : int or None
+        Steps taken when the validation value was lowest; None without validation.
+    stopped_early : bool
+        Whether the loop ended before its last step.
+    seconds : float
+        Time the stage took.
+    """
+
+    stage: str
+    terms: dict[str, list[float]] = field(default_factory=dict)
+    validation: list[tuple[int, float]] = field(default_factory=list)
+    best_step: int | None = None
+    stopped_early: bool = False
+    seconds: float = 0.0
+
+    @property
+    def steps(self) -> int:
+        """Steps taken."""
+        return max((len(values) for values in self.terms.values()), default=0)
+
+
+def constant() -> Schedule:
+    """Keep the learning rate as it is.
+
+    Examples
+    --------
+    >>> constant()(100)
+    1.0
+    """
+    return lambda step: 1.0
+
+
+def cosine(steps: int) -> Schedule:
+    """Let the learning rate fall to zero along half a cosine.
+
+    Examples
+    --------
+    >>> [round(cosine(4)(t), 2) for t in range(5)]
+    [1.0, 0.85, 0.5, 0.15, 0.0]
+    """
+    return lambda step: 0.5 * (1.0 + math.cos(math.pi * min(step, steps) / steps))
+
+
+def exponential(decay: float, every: int) -> Schedule:
+    """Multiply the learning rate by ``decay`` after every ``every`` steps.
+
+    Examples
+    --------
+    >>> [exponential(0.5, 2)(t) for t in range(5)]
+    [1.0, 1.0, 0.5, 0.5, 0.25]
+    """
+    return lambda step: decay ** (step // every)
+
+
+def train(
+    players: Sequence[Player],
+    *,
+    stage: str,
+    steps: int,
+    schedule: Schedule | None = None,
+    clip_norm: float | None = None,
+    validation: Validation | None = None,
+    callback: Callback | None = None,
+) -> History:
+    """Take ``steps`` training steps.
+
+    Parameters
+    ----------
+    players : sequence of Player
+        Who moves in each step, in this order.
+    stage : str
+        Name of the stage in the history, in errors and for the callback.
+    steps : int
+        Steps to take.
+    schedule : callable, optional
+        Factor on every learning rate by step; constant by default.
+    clip_norm : float, optional
+        Largest norm of a player's gradient.
+    validation : Validation, optional
+        Early stopping and the choice of the best state.
+    callback : callable, optional
+        Called as ``callback(stage, done, steps, terms)`` every few steps and at the end.
+
+    Returns
+    -------
+    history : History
+        Every loss term by step, and what validation found.
+
+    Raises
+    ------
+    mgvae.errors.DivergenceError
+        When a loss is not finite or has exploded.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from mgvae.training import Player, train
+    >>> w = torch.nn.Parameter(torch.tensor(3.0))
+    >>> player = Player(lambda step: {"loss": w**2}, torch.optim.SGD([w], lr=0.1))
+    >>> history = train([player], stage="example", steps=50)
+    >>> history.steps, bool(w.abs() < 1e-4)
+    (50, True)
+    """
+    started = time.perf_counter()
+    schedule = schedule or constant()
+    history = History(stage)
+    pending: list[tuple[tuple[str, ...], Tensor]] = []
+    base_rates = [[group["lr"] for group in p.optimizer.param_groups] for p in players]
+    best = _Best(validation) if validation else None
+
+    step = 0
+    for step in range(1, steps + 1):
+        factor = schedule(step - 1)
+        for player, rates in zip(players, base_rates, strict=True):
+            for group, rate in zip(player.optimizer.param_groups, rates, strict=True):
+                group["lr"] = rate * factor
+            player.optimizer.zero_grad(set_to_none=True)
+            terms = player.loss(step - 1)
+            terms["loss"].backward()  # type: ignore[no-untyped-call]
+            if clip_norm is not None:
+                nn.utils.clip_grad_norm_(player.parameters(), clip_norm)
+            player.optimizer.step()
+            pending.append((tuple(terms), torch.stack([t.detach() for t in terms.values()])))
+
+        looks = best is not None and (step % best.every == 0 or step == steps)
+        if step % _FLUSH == 0 or step == steps or looks:
+            _flush(pending, history)
+            if callback is not None:
+                callback(stage, step, steps, {k: v[-1] for k, v in history.terms.items()})
+        if best is not None and looks and best.look(step, history):
+            history.stopped_early = step < steps
+            break
+
+    if best is not None:
+        best.restore()
+    if callback is not None and step < steps:
+        callback(stage, steps, steps, {k: v[-1] for k, v in history.terms.items()})
+    for player, rates in zip(players, base_rates, strict=True):
+        for group, rate in zip(player.optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate
+    history.seconds = time.perf_counter() - started
+    return history
+
+
+class _Best:
+    """The lowest validation value and the modules' state there."""
+
+    def __init__(self, validation: Validation) -> None:
+        self.validation = validation
+        self.every = max(1, validation.every)
+        self.lowest = math.inf
+        self.since = 0
+        self.states: list[dict[str, Tensor]] = []
+
+    def look(self, step: int, history: History) -> bool:
+        """Record the value after ``step`` steps; say whether to stop."""
+        value = float(self.validation.value())
+        history.validation.append((step, value))
+        if value < self.lowest:
+            self.lowest, self.since, history.best_step = value, 0, step
+            self.states = [
+                {k: v.detach().clone() for k, v in module.state_dict().items()}
+                for module in self.validation.modules
+            ]
+        else:
+            self.since += 1
+        patience = self.validation.patience
+        return patience is not None and self.since >= patience
+
+    def restore(self) -> None:
+        """Give the modules back as they were at the lowest value."""
+        for module, state in zip(self.validation.modules, self.states, strict=False):
+            module.load_state_dict(state)
+
+
+def _flush(pending: list[tuple[tuple[str, ...], Tensor]], history: History) -> None:
+    """Move the losses of the last steps into the history; raise if they diverged."""
+    for names, values in pending:
+        for name, value in zip(names, values.tolist(), strict=True):
+            kept = history.terms.setdefault(name, [])
+            kept.append(value)
+            exploded = value > _EXPLODED * (abs(kept[0]) + 1.0)
+            if not math.isfinite(value) or exploded:
+                raise DivergenceError(
+                    f"{history.stage}: the term {name!r} became {value:g} at step {len(kept)} "
+                    f"(it began at {kept[0]:g}). Lower the learning rate of this stage, set "
+                    "clip_norm to a small number such as 1.0, or look for extreme values in X."
+                )
+    pending.clear()
