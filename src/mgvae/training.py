@@ -38,7 +38,8 @@ Schedule = Callable[[int], float]
 Callback = Callable[[str, int, int, Mapping[str, float]], None]
 
 _FLUSH = 20  # steps between two looks at the losses (a look waits for the device)
-_EXPLODED = 1e4  # a loss this many times larger than at the start has exploded
+_EXPLODED = 1e4  # a loss this many times larger than at the start, ...
+_RISING = 5  # ... and still rising over this many looks, has exploded (a penalty's peak has not)
 
 
 @dataclass
@@ -204,11 +205,10 @@ def train(
     started = time.perf_counter()
     schedule = schedule or constant()
     history = History(stage)
-    pending: list[tuple[tuple[str, ...], Tensor]] = []
+    losses = _Losses(history)
     base_rates = [[group["lr"] for group in p.optimizer.param_groups] for p in players]
     best = _Best(validation) if validation else None
 
-    step = 0
     for step in range(1, steps + 1):
         factor = schedule(step - 1)
         for player, rates in zip(players, base_rates, strict=True):
@@ -220,21 +220,21 @@ def train(
             if clip_norm is not None:
                 nn.utils.clip_grad_norm_(player.parameters(), clip_norm)
             player.optimizer.step()
-            pending.append((tuple(terms), torch.stack([t.detach() for t in terms.values()])))
+            losses.add(terms)
 
         looks = best is not None and (step % best.every == 0 or step == steps)
         if step % _FLUSH == 0 or step == steps or looks:
-            _flush(pending, history)
+            latest = losses.flush()
             if callback is not None:
-                callback(stage, step, steps, {k: v[-1] for k, v in history.terms.items()})
+                callback(stage, step, steps, latest)
         if best is not None and looks and best.look(step, history):
             history.stopped_early = step < steps
             break
 
     if best is not None:
         best.restore()
-    if callback is not None and step < steps:
-        callback(stage, steps, steps, {k: v[-1] for k, v in history.terms.items()})
+    if callback is not None and history.stopped_early:
+        callback(stage, steps, steps, latest)
     for player, rates in zip(players, base_rates, strict=True):
         for group, rate in zip(player.optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
@@ -273,17 +273,42 @@ class _Best:
             module.load_state_dict(state)
 
 
-def _flush(pending: list[tuple[tuple[str, ...], Tensor]], history: History) -> None:
-    """Move the losses of the last steps into the history; raise if they diverged."""
-    for names, values in pending:
-        for name, value in zip(names, values.tolist(), strict=True):
-            kept = history.terms.setdefault(name, [])
-            kept.append(value)
-            exploded = value > _EXPLODED * (abs(kept[0]) + 1.0)
-            if not math.isfinite(value) or exploded:
-                raise DivergenceError(
-                    f"{history.stage}: the term {name!r} became {value:g} at step {len(kept)} "
-                    f"(it began at {kept[0]:g}). Lower the learning rate of this stage, set "
-                    "clip_norm to a small number such as 1.0, or look for extreme values in X."
-                )
-    pending.clear()
+class _Losses:
+    """The losses of the last steps, on their way from the device into the history."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.pending: list[tuple[tuple[str, ...], Tensor]] = []
+        self.rising = 0
+        self.previous = math.inf
+
+    def add(self, terms: Mapping[str, Tensor]) -> None:
+        """Keep one step's terms, without waiting for them."""
+        self.pending.append((tuple(terms), torch.stack([t.detach() for t in terms.values()])))
+
+    def flush(self) -> dict[str, float]:
+        """Write the terms into the history, raise if they diverged, give the latest of each."""
+        kept = self.history.terms
+        before = self.history.steps
+        for names, values in self.pending:
+            for name, value in zip(names, values.tolist(), strict=True):
+                kept.setdefault(name, []).append(value)
+                if not math.isfinite(value):
+                    self._diverged(name)
+        self.pending.clear()
+        window = kept["loss"][before:]
+        mean = sum(window) / len(window) if window else self.previous
+        above = mean > _EXPLODED * (abs(kept["loss"][0]) + 1.0)
+        self.rising = self.rising + 1 if above and mean > self.previous else 0
+        self.previous = mean
+        if self.rising >= _RISING:
+            self._diverged("loss")
+        return {name: values[-1] for name, values in kept.items()}
+
+    def _diverged(self, name: str) -> None:
+        values = self.history.terms[name]
+        raise DivergenceError(
+            f"{self.history.stage}: the term {name!r} became {values[-1]:g} at step {len(values)} "
+            f"(it began at {values[0]:g}). Lower the learning rate of this stage, set clip_norm to "
+            "a small number such as 1.0, or look for extreme values in X."
+        )
