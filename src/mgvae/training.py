@@ -128,7 +128,7 @@ def constant() -> Schedule:
     >>> constant()(100)
     1.0
     """
-    return lambda step: 1.0
+    return lambda _: 1.0
 
 
 def cosine(steps: int) -> Schedule:
