@@ -1,0 +1,187 @@
+r"""The decoder's likelihood :math:`p(x \mid z)`, span by span.
+
+The codec says what every run of outputs means (:class:`mgvae.codec.Span`); this module scores and
+draws accordingly. With the decoder's raw outputs :math:`a` and means :math:`m = f(a)`:
+
+============== ================================================================================
+squared_error  :math:`-(x-m)^2`, as published: the Gaussian with variance 1/2 less its constant
+gaussian       :math:`-\frac12(\log 2\pi v + (x-m)^2/v)`, a learned variance :math:`v` per output
+bernoulli      :math:`x \log m + (1-x)\log(1-m)`, for values in [0, 1]
+categorical    :math:`\sum_k x_k \log m_k` over the levels of one category
+============== ================================================================================
+
+The values of a missing cell are placeholders: they are left out of the sum.
+"""
+
+import math
+from collections.abc import Sequence
+from itertools import groupby
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from mgvae.codec import Activation, LikelihoodName, Span
+
+__all__ = ["Likelihood"]
+
+_LOG_2PI = math.log(2.0 * math.pi)
+_LEAST_LOG_VARIANCE = -7.0  # a column that is reproduced exactly must not have an infinite density
+
+
+class Likelihood(nn.Module):
+    """Score and draw encoded rows, given the decoder's raw outputs.
+
+    Parameters
+    ----------
+    spans : sequence of Span
+        What the outputs mean, in order.
+
+    Attributes
+    ----------
+    log_variance : torch.nn.Parameter of shape (width,)
+        Log-variances of the Gaussian outputs (the others' are not used).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from mgvae.codec import Span
+    >>> p = Likelihood([Span("age", 1, "identity", "squared_error")])
+    >>> p.log_prob(torch.tensor([[3.0]]), torch.tensor([[1.0]]))
+    tensor([-4.])
+    """
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        super().__init__()
+        self.width = sum(span.size for span in spans)
+        self.blocks = [_Block(*key, list(run)) for key, run in _runs(spans)]
+        gaussian = any(block.likelihood == "gaussian" for block in self.blocks)
+        self.log_variance = nn.Parameter(torch.zeros(self.width)) if gaussian else None
+
+    def initialise(self, generator: torch.Generator) -> None:  # noqa: ARG002
+        """Start with unit variances."""
+        if self.log_variance is not None:
+            nn.init.zeros_(self.log_variance)
+
+    def variance_parameters(self) -> list[nn.Parameter]:
+        """Give the parameters that may learn faster than the weights."""
+        return [] if self.log_variance is None else [self.log_variance]
+
+    def mean(self, raw: Tensor) -> Tensor:
+        """Turn raw outputs into means: values, or probabilities."""
+        parts = [block.mean(raw[..., block.slice]) for block in self.blocks]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
+
+    def log_prob(self, x: Tensor, raw: Tensor) -> Tensor:
+        """Score encoded rows ``x`` of shape (..., width); give shape (...)."""
+        total: Tensor | None = None
+        for block in self.blocks:
+            part = block.log_prob(x, raw, self._block_log_variance(block))
+            total = part if total is None else total + part
+        if total is None:
+            return raw.new_zeros(raw.shape[:-1])
+        return total
+
+    def draw(self, raw: Tensor, generator: torch.Generator, *, numeric_noise: bool) -> Tensor:
+        """Draw encoded rows.
+
+        Categories and flags are always drawn from their probabilities, for they have no mean that
+        is a value; numbers are drawn with ``numeric_noise`` and are their means without.
+        """
+        parts = [
+            block.draw(
+                raw[..., block.slice], self._block_log_variance(block), generator, numeric_noise
+            )
+            for block in self.blocks
+        ]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
+
+    def _block_log_variance(self, block: "_Block") -> Tensor | None:
+        if self.log_variance is None or block.likelihood != "gaussian":
+            return None
+        return self.log_variance[block.slice].clamp(min=_LEAST_LOG_VARIANCE)
+
+
+def _runs(
+    spans: Sequence[Span],
+) -> list[tuple[tuple[int, Activation, LikelihoodName], list[Span]]]:
+    """Join neighbouring spans that are scored alike, so that one operation serves them all."""
+    runs = []
+    start = 0
+    for (activation, likelihood), run in groupby(spans, lambda s: (s.activation, s.likelihood)):
+        members = list(run)
+        runs.append(((start, activation, likelihood), members))
+        start += sum(span.size for span in members)
+    return runs
+
+
+class _Block:
+    """A run of neighbouring spans with one activation and one likelihood."""
+
+    def __init__(
+        self, start: int, activation: Activation, likelihood: LikelihoodName, spans: list[Span]
+    ) -> None:
+        self.activation = activation
+        self.likelihood = likelihood
+        self.sizes = [span.size for span in spans]
+        self.slice = slice(start, start + sum(self.sizes))
+        masks = [span.mask for span in spans for _ in range(span.size)]
+        self.masked = [i for i, mask in enumerate(masks) if mask is not None]
+        self.flags = [mask for mask in masks if mask is not None]
+
+    def mean(self, raw: Tensor) -> Tensor:
+        if self.activation == "sigmoid":
+            return torch.sigmoid(raw)
+        if self.activation == "tanh":
+            return torch.tanh(raw)
+        if self.activation == "softmax":
+            return torch.cat([part.softmax(-torch.split(1) for part in raw, self.sizes, -1)], -1)
+        return raw
+
+    def log_prob(self, x: Tensor, raw: Tensor, log_variance: Tensor | None) -> Tensor:
+        whole = x
+        x, raw = x[..., self.slice], raw[..., self.slice]
+        if self.likelihood == "bernoulli":
+            terms = -functional.binary_cross_entropy_with_logits(raw, x, reduction="none")
+        elif self.likelihood == "categorical":
+            logs = [part.log_softmax(-torch.split(1) for part in raw, self.sizes, -1)]
+            terms = x * torch.cat(logs, -1)
+        else:
+            errors = (x - self.mean(raw)).square()
+            if log_variance is None:
+                terms = -errors
+            else:
+                terms = -0.5 * (errors * torch.exp(-log_variance) + log_variance + _LOG_2PI)
+        if self.masked:
+            present = torch.ones_like(terms)
+            present[..., self.masked] = 1.0 - whole[..., self.flags]
+            terms = terms * present
+        return terms.sum(-1)
+
+    def draw(
+        self,
+        raw: Tensor,
+        log_variance: Tensor | None,
+        generator: torch.Generator,
+        numeric_noise: bool,
+    ) -> Tensor:
+        mean = self.mean(raw)
+        if self.likelihood == "categorical":
+            noise = torch.rand(raw.shape, generator=generator, device=raw.device)
+            gumbel = -torch.log(-torch.log(noise.clamp(1e-20, 1.0 - 1e-7)))
+            return torch.cat(
+                [
+                    functional.one_hot(part.argmax(-1), part.shape[-1]).to(raw.dtype)
+                    torch.split(for part in (raw + gumbel, self.sizes, -1)
+                ],
+                -1,
+            )
+        if self.likelihood == "bernoulli" and self.sizes == [1] * len(self.sizes):
+            noise = torch.rand(raw.shape, generator=generator, device=raw.device)
+            return (noise < mean).to(raw.dtype)
+        if not numeric_noise or self.likelihood == "bernoulli":
+            return mean
+        noise = torch.randn(raw.shape, generator=generator, device=raw.device)
+        if log_variance is None:
+            return mean + math.sqrt(0.5) * noise
+        return mean + torch.exp(0.5 * log_variance) * noise

@@ -1,0 +1,64 @@
+"""Bodies of encoders and decoders (the paper's appendix "Architectures").
+
+An encoder's body maps encoded rows to features; the heads that give the latent mean and variance
+belong to :class:`mgvae.vae.VAE`. A decoder maps latent codes to raw outputs, which
+:class:`mgvae.likelihood.Likelihood` interprets.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from torch import nn
+
+__all__ = ["Bodies", "mlp", "mlp_bodies"]
+
+
+@dataclass
+class Bodies:
+    """An encoder's body with its number of features, and the decoder that goes with it."""
+
+    encoder: nn.Module
+    features: int
+    decoder: nn.Module
+
+
+def mlp(sizes: Sequence[int]) -> nn.Sequential:
+    """Stack fully connected layers with ReLU between them (not after the last).
+
+    Parameters
+    ----------
+    sizes : sequence of int
+        Width of the input, the hidden layers, and the output.
+
+    Examples
+    --------
+    >>> [type(layer).__name__ for layer in mlp([4, 3, 2])]
+    ['Linear', 'ReLU', 'Linear']
+    """
+    layers: list[nn.Module] = []
+    for wide, narrow in pairwise(sizes):
+        layers += [nn.Linear(wide, narrow), nn.ReLU(inplace=True)]
+    return nn.Sequential(*layers[:-1])
+
+
+def mlp_bodies(width: int, hidden_sizes: Sequence[int], latent_size: int) -> Bodies:
+    """Lay out the encoder D - h1 - h2 and the decoder z - h2 - h1 - D, with ReLU.
+
+    Parameters
+    ----------
+    width : int
+        Length D of an encoded row.
+    hidden_sizes : sequence of int
+        h1, h2, ... as the encoder sees them.
+    latent_size : int
+        Length of the latent code.
+
+    Examples
+    --------
+    >>> bodies = mlp_bodies(784, (300, 300), 40)
+    >>> bodies.features
+    300
+    """
+    encoder = nn.Sequential(mlp([width, *hidden_sizes]), nn.ReLU(inplace=True))
+    return Bodies(encoder, hidden_sizes[-1], mlp([latent_size, *reversed(hidden_sizes), width]))

@@ -1,0 +1,200 @@
+r"""The variational autoencoder and its objective, Eq. 4 of the paper.
+
+.. math:: O(\Psi, X^+; x) = E_{q(z \mid x)} \bigl[ \log p(x \mid z)
+          - \log q(z \mid x) + \log p(z \mid X^+) \bigr] \le \log p(x \mid X^+)
+
+with :math:`q(z \mid x) = N(z;\, \mu(x),\, \sigma^2(x))` and one draw
+:math:`z = \mu + \sigma \epsilon` per sample. The encoder's mean :math:`\mu` also makes the prior's
+components, so a batch and its exemplars go through the encoder together, in one pass. The
+posterior's variance comes from a head of the network (paper), or is the prior's scalar (published
+scripts).
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from mgvae.likelihood import Likelihood
+from mgvae.networks import Bodies
+from mgvae.prior import log_majority_mixture, log_standard_normal
+
+__all__ = ["VAE", "Elbo", "PosteriorVariance", "PriorName", "elbo", "elbo_with_exemplars"]
+
+PosteriorVariance = Literal["head", "shared"]
+PriorName = Literal["majority", "standard"]
+
+_LOG_2PI = math.log(2.0 * math.pi)
+
+
+class VAE(nn.Module):
+    """An encoder, a decoder, a likelihood, and the prior's variance.
+
+    Parameters
+    ----------
+    bodies : Bodies
+        The encoder's body and the decoder.
+    likelihood : Likelihood
+        What the decoder's outputs mean.
+    latent_size : int
+        Length of the latent code.
+    prior : {"majority", "standard"}
+        The majority mixture, or the standard normal.
+    posterior_variance : {"head", "shared"}
+        Variance of q from the network, or the prior's scalar.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from mgvae.codec import Span
+    >>> from mgvae.likelihood import Likelihood
+    >>> from mgvae.networks import mlp_bodies
+    >>> p = Likelihood([Span("x", 4, "identity", "gaussian")])
+    >>> VAE(mlp_bodies(4, (8, 8), 2), p, 2).mean(torch.zeros(3, 4)).shape
+    torch.Size([3, 2])
+    """
+
+    def __init__(
+        self,
+        bodies: Bodies,
+        likelihood: Likelihood,
+        latent_size: int,
+        prior: PriorName = "majority",
+        posterior_variance: PosteriorVariance = "head",
+    ) -> None:
+        super().__init__()
+        self.latent_size = latent_size
+        self.prior: PriorName = prior
+        self.encoder = bodies.encoder
+        self.mean_head = nn.Linear(bodies.features, latent_size)
+        head = posterior_variance == "head"
+        self.log_variance_head = nn.Linear(bodies.features, latent_size) if head else None
+        self.decoder = bodies.decoder
+        self.likelihood = likelihood
+        self.log_variance = nn.Parameter(torch.zeros(()))  # log s^2 of the prior's components
+
+    def initialise(self, generator: torch.Generator) -> None:
+        """Draw the prior's log-variance from N(0, 1), as published."""
+        nn.init.normal_(self.log_variance, generator=generator)
+
+    def mean(self, x: Tensor) -> Tensor:
+        """Encode rows to latent means: the centres c of the prior's components."""
+        means: Tensor = self.mean_head(self.encoder(x))
+        return means
+
+    def log_posterior_variance(self, features: Tensor, mean: Tensor) -> Tensor:
+        """Give the log-variance of q from the body's features, in the shape of its mean."""
+        if self.log_variance_head is None:
+            return self.log_variance.expand_as(mean)
+        log_variance: Tensor = self.log_variance_head(features)
+        return log_variance
+
+
+@dataclass(frozen=True)
+class Elbo:
+    """The two parts of Eq. 4 for each sample: log p(x|z), and log q(z|x) - log p(z)."""
+
+    reconstruction: Tensor
+    divergence: Tensor
+
+    def terms(self) -> Mapping[str, Tensor]:
+        """Name the parts, as means to be lowered."""
+        reconstruction, divergence = -self.reconstruction.mean(), self.divergence.mean()
+        return {
+            "loss": reconstruction + divergence,
+            "reconstruction": reconstruction,
+            "divergence": divergence,
+        }
+
+
+def elbo(vae: VAE, x: Tensor, noise: Tensor, centres: Tensor) -> Elbo:
+    """Estimate Eq. 4 for every row of ``x`` with one draw of z.
+
+    Parameters
+    ----------
+    vae : VAE
+        The model.
+    x : Tensor of shape (n, width)
+        Encoded rows.
+    noise : Tensor of shape (n, d)
+        Standard normal draws.
+    centres : Tensor of shape (S, d)
+        Latent means of the exemplars; not used by the standard prior.
+
+    Returns
+    -------
+    elbo : Elbo
+        Each part of shape (n,).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from mgvae.codec import Span
+    >>> from mgvae.likelihood import Likelihood
+    >>> from mgvae.networks import mlp_bodies
+    >>> p = Likelihood([Span("x", 4, "identity", "gaussian")])
+    >>> vae = VAE(mlp_bodies(4, (8, 8), 2), p, 2)
+    >>> x, noise = torch.zeros(3, 4), torch.zeros(3, 2)
+    >>> elbo(vae, x, noise, centres=vae.mean(torch.ones(5, 4))).divergence.shape
+    torch.Size([3])
+    """
+    features = vae.encoder(x)
+    return _elbo(vae, x, features, vae.mean_head(features), noise, centres, None)
+
+
+def elbo_with_exemplars(vae: VAE, rows: Tensor, noise: Tensor, own: Tensor | None = None) -> Elbo:
+    """Estimate Eq. 4 for a batch and encode its exemplars in the same pass.
+
+    Parameters
+    ----------
+    vae : VAE
+        The model.
+    rows : Tensor of shape (n + S, width)
+        The batch, then the exemplars.
+    noise : Tensor of shape (n, d)
+        Standard normal draws.
+    own : bool Tensor of shape (n, S), optional
+        Where a row is its own exemplar and must not be (leave-one-out).
+
+    Returns
+    -------
+    elbo : Elbo
+        Each part of shape (n,).
+
+    Examples
+    --------
+    >>> import torch
+    >>> from mgvae.codec import Span
+    >>> from mgvae.likelihood import Likelihood
+    >>> from mgvae.networks import mlp_bodies
+    >>> p = Likelihood([Span("x", 4, "identity", "gaussian")])
+    >>> vae = VAE(mlp_bodies(4, (8, 8), 2), p, 2)
+    >>> elbo_with_exemplars(vae, torch.zeros(3 + 5, 4), torch.zeros(3, 2)).divergence.shape
+    torch.Size([3])
+    """
+    n = noise.shape[0]
+    features = vae.encoder(rows)
+    means = vae.mean_head(features)  # (n + S, d)
+    return _elbo(vae, rows[:n], features[:n], means[:n], noise, means[n:], own)
+
+
+def _elbo(
+    vae: VAE,
+    x: Tensor,
+    features: Tensor,
+    mean: Tensor,
+    noise: Tensor,
+    centres: Tensor,
+    own: Tensor | None,
+) -> Elbo:
+    log_variance = vae.log_posterior_variance(features, mean)
+    z = torch.addcmul(mean, torch.exp(0.5 * log_variance), noise)
+    log_q = -0.5 * ((noise.square() + log_variance).sum(-1) + vae.latent_size * _LOG_2PI)
+    if vae.prior == "majority":
+        log_p = log_majority_mixture(z, centres, vae.log_variance, own)
+    else:
+        log_p = log_standard_normal(z)
+    return Elbo(vae.likelihood.log_prob(x, vae.decoder(z)), log_q - log_p)
