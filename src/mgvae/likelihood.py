@@ -129,13 +129,16 @@ class _Block:
         self.masked = [i for i, mask in enumerate(masks) if mask is not None]
         self.flags = [mask for mask in masks if mask is not None]
 
+    def _split(self, raw: Tensor) -> tuple[Tensor, ...]:
+        return torch.split(raw, self.sizes, -1)
+
     def mean(self, raw: Tensor) -> Tensor:
         if self.activation == "sigmoid":
             return torch.sigmoid(raw)
         if self.activation == "tanh":
             return torch.tanh(raw)
         if self.activation == "softmax":
-            return torch.cat([part.softmax(-torch.split(1) for part in raw, self.sizes, -1)], -1)
+            return torch.cat([part.softmax(-1) for part in self._split(raw)], -1)
         return raw
 
     def log_prob(self, x: Tensor, raw: Tensor, log_variance: Tensor | None) -> Tensor:
@@ -144,7 +147,7 @@ class _Block:
         if self.likelihood == "bernoulli":
             terms = -functional.binary_cross_entropy_with_logits(raw, x, reduction="none")
         elif self.likelihood == "categorical":
-            logs = [part.log_softmax(-torch.split(1) for part in raw, self.sizes, -1)]
+            logs = [part.log_softmax(-1) for part in self._split(raw)]
             terms = x * torch.cat(logs, -1)
         else:
             errors = (x - self.mean(raw)).square()
@@ -172,7 +175,7 @@ class _Block:
             return torch.cat(
                 [
                     functional.one_hot(part.argmax(-1), part.shape[-1]).to(raw.dtype)
-                    torch.split(for part in (raw + gumbel, self.sizes, -1)
+                    for part in self._split(raw + gumbel)
                 ],
                 -1,
             )
