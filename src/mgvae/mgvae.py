@@ -1,0 +1,420 @@
+r"""The paper's two algorithms, on encoded rows.
+
+Algorithm 2, training, has two stages that differ only in whose rows are learned and in the penalty:
+
+1. :func:`pretrain`: minimise :math:`-O(\Psi, X^+; x^+)` over batches of the majority;
+2. :func:`fisher_of_generated`, once; then per minority class, from a copy of the pre-trained model,
+   :func:`finetune`: minimise :math:`-O(\Psi, X^+; x^-) + \lambda\sum_i F_i(\Psi_i-\Psi_{+,i})^2`.
+
+In each step, ``n_exemplars`` (S) majority rows are drawn with replacement to stand for the prior.
+
+Algorithm 1, generation, is :func:`translate`: with a majority row's latent mean c,
+
+.. math:: z = c + \tau s \epsilon, \qquad x^- \sim p(x \mid z),
+
+where :math:`\tau` is the temperature (1 in the paper); :func:`generate` draws the majority rows
+uniformly.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from mgvae._runtime import torch_generator
+from mgvae.ewc import Consolidation, fisher_diagonal
+from mgvae.training import Callback, History, Player, Schedule, Validation, train
+from mgvae.vae import VAE, elbo, elbo_with_exemplars
+
+__all__ = [
+    "DecoderOutput",
+    "EarlyStopping",
+    "Stage",
+    "finetune",
+    "fisher_of_generated",
+    "generate",
+    "latent_means",
+    "pretrain",
+    "translate",
+]
+
+DecoderOutput = Literal["mean", "sample"]
+Positions = NDArray[np.int64]
+
+_BLOCK = 16_384  # rows that pass through a network at once when nothing is learned
+_FISHER_BYTES = 512 * 2**20  # memory for the single-sample gradients of one chunk
+_VARIANCE_RATE = 5.0  # the likelihood's variances learn this many times faster than the weights
+
+
+@dataclass(frozen=True)
+class Stage:
+    """How one stage of training is run.
+
+    Parameters
+    ----------
+    steps : int
+        Steps to take (the paper's T1 and T2).
+    learning_rate : float
+        Adam's, at the start.
+    schedule : callable or None
+        Factor on the learning rate by step.
+    batch_size : int
+        Distinct rows in a batch; all rows if there are fewer.
+    n_exemplars : int
+        Majority rows drawn for the prior in a step (the paper's S).
+    leave_one_out : bool
+        Forbid a row to be its own exemplar.
+    clip_norm : float or None
+        Largest norm of the gradient.
+    """
+
+    steps: int
+    learning_rate: float
+    schedule: Schedule | None
+    batch_size: int
+    n_exemplars: int
+    leave_one_out: bool = False
+    clip_norm: float | None = None
+
+
+@dataclass(frozen=True)
+class EarlyStopping:
+    """Which rows are held out while fine-tuning, and how long to wait for an improvement."""
+
+    rows: Positions
+    every: int
+    patience: int
+
+
+def pretrain(
+    vae: VAE,
+    rows: Tensor,
+    majority: Positions,
+    stage: Stage,
+    seeds: np.random.SeedSequence,
+    callback: Callback | None = None,
+) -> History:
+    """Learn the majority (Algorithm 2, first loop); the model is changed in place.
+
+    Parameters
+    ----------
+    vae : VAE
+        The model.
+    rows : Tensor of shape (n, width)
+        All encoded rows, never copied.
+    majority : ndarray of int
+        Positions of the majority's rows.
+    stage : Stage
+        Steps, learning rate, sizes.
+    seeds : numpy.random.SeedSequence
+        Decides batches, exemplars and noise.
+    callback : callable, optional
+        See :func:`mgvae.training.train`.
+
+    Returns
+    -------
+    history : History
+        Loss terms by step.
+    """
+    return _learn(vae, rows, majority, majority, stage, seeds, "pre-training", callback=callback)
+
+
+def finetune(
+    vae: VAE,
+    rows: Tensor,
+    minority: Positions,
+    majority: Positions,
+    stage: Stage,
+    seeds: np.random.SeedSequence,
+    *,
+    consolidation: Consolidation | None = None,
+    early_stopping: EarlyStopping | None = None,
+    name: str = "fine-tuning",
+    callback: Callback | None = None,
+) -> History:
+    """Learn one minority class (Algorithm 2, second loop); the model is changed in place.
+
+    Parameters
+    ----------
+    vae : VAE
+        A copy of the pre-trained model.
+    rows : Tensor of shape (n, width)
+        All encoded rows.
+    minority, majority : ndarray of int
+        Positions of the rows that are learned, and of the exemplars.
+    stage : Stage
+        Steps, learning rate, sizes.
+    seeds : numpy.random.SeedSequence
+        Decides batches, exemplars and noise.
+    consolidation : Consolidation, optional
+        The penalty of Eq. 6; none without.
+    early_stopping : EarlyStopping, optional
+        Held-out minority rows and patience.
+    name : str
+        The stage's name for people.
+    callback : callable, optional
+        See :func:`mgvae.training.train`.
+
+    Returns
+    -------
+    history : History
+        Loss terms by step; the penalty is the term ``"ewc"``.
+    """
+    return _learn(
+        vae, rows, minority, majority, stage, seeds, name,
+        consolidation=consolidation, early_stopping=early_stopping, callback=callback,
+    )  # fmt: skip
+
+
+def _learn(
+    vae: VAE,
+    rows: Tensor,
+    learned: Positions,
+    majority: Positions,
+    stage: Stage,
+    seeds: np.random.SeedSequence,
+    name: str,
+    *,
+    consolidation: Consolidation | None = None,
+    early_stopping: EarlyStopping | None = None,
+    callback: Callback | None = None,
+) -> History:
+    device = vae.log_variance.device
+    for_rows, for_noise, for_validation = seeds.spawn(3)
+    rng = np.random.default_rng(for_rows)
+    generator = torch_generator(for_noise, device)
+    n_batch = min(stage.batch_size, len(learned))
+    n_exemplars = stage.n_exemplars if vae.prior == "majority" else 0
+
+    def loss(step: int) -> dict[str, Tensor]:  # noqa: ARG001
+        batch = learned[rng.choice(len(learned), n_batch, replace=False, shuffle=False)]
+        exemplars = majority[rng.integers(len(majority), size=n_exemplars)]
+        chosen = rows[torch.from_numpy(np.concatenate([batch, exemplars]))].to(device)
+        own = None
+        if stage.leave_one_out and n_exemplars:
+            own = torch.from_numpy(batch[:, None] == exemplars).to(device)
+        noise = torch.randn(n_batch, vae.latent_size, generator=generator, device=device)
+        terms = dict(elbo_with_exemplars(vae, chosen, noise, own).terms())
+        if consolidation is not None:
+            terms["ewc"] = consolidation.penalty(vae)
+            terms["loss"] = terms["loss"] + terms["ewc"]
+        return terms
+
+    validation = None
+    if early_stopping is not None:
+        validation = _held_out(vae, rows, majority, stage, early_stopping, for_validation)
+    return train(
+        [Player(loss, _adam(vae, stage.learning_rate))],
+        stage=name,
+        steps=stage.steps,
+        schedule=stage.schedule,
+        clip_norm=stage.clip_norm,
+        validation=validation,
+        callback=callback,
+    )
+
+
+def _adam(vae: VAE, learning_rate: float) -> torch.optim.Optimizer:
+    fast = {id(p) for p in vae.likelihood.parameters()}
+    groups = [
+        {"params": [p for p in vae.parameters() if id(p) not in fast], "lr": learning_rate},
+        {"params": list(vae.likelihood.parameters()), "lr": learning_rate * _VARIANCE_RATE},
+    ]
+    return torch.optim.Adam([g for g in groups if g["params"]], fused=True)
+
+
+def _held_out(
+    vae: VAE,
+    rows: Tensor,
+    majority: Positions,
+    stage: Stage,
+    early_stopping: EarlyStopping,
+    seeds: np.random.SeedSequence,
+) -> Validation:
+    """Score held-out rows by Eq. 4, always against the same exemplars and noise."""
+    device = vae.log_variance.device
+    for_rows, for_noise = seeds.spawn(2)
+    size = min(len(majority), max(stage.n_exemplars, 1))
+    chosen = majority[np.random.default_rng(for_rows).choice(len(majority), size, replace=False)]
+    x = rows[torch.from_numpy(early_stopping.rows)].to(device)
+    exemplars = rows[torch.from_numpy(chosen)].to(device)
+    noise = torch.randn(
+        len(x), vae.latent_size, generator=torch_generator(for_noise, device), device=device
+    )
+
+    def value() -> float:
+        with torch.no_grad():
+            return float(elbo(vae, x, noise, vae.mean(exemplars)).terms()["loss"])
+
+    return Validation(value, [vae], early_stopping.every, early_stopping.patience)
+
+
+def fisher_of_generated(
+    vae: VAE,
+    rows: Tensor,
+    majority: Positions,
+    n: int,
+    n_exemplars: int,
+    seeds: np.random.SeedSequence,
+) -> dict[str, Tensor]:
+    """Estimate Eq. 5 on ``n`` rows that the pre-trained model generates.
+
+    Parameters
+    ----------
+    vae : VAE
+        The pre-trained model.
+    rows : Tensor of shape (n, width)
+        All encoded rows.
+    majority : ndarray of int
+        Positions of the majority's rows.
+    n : int
+        How many rows to generate.
+    n_exemplars : int
+        Exemplars that stand for the prior.
+    seeds : numpy.random.SeedSequence
+        Decides the generated rows, the exemplars and the noise.
+
+    Returns
+    -------
+    fisher : dict of str to Tensor
+        Importance of every parameter, by name.
+    """
+    device = vae.log_variance.device
+    for_rows, for_generated, for_noise = seeds.spawn(3)
+    rng = np.random.default_rng(for_rows)
+    sources = majority[rng.integers(len(majority), size=n)]
+    centres = latent_means(vae, rows, sources)
+    generated = translate(vae, centres, for_generated).to(device)
+    noise = torch.randn(
+        n, vae.latent_size, generator=torch_generator(for_noise, device), device=device
+    )
+    exemplars = rows[torch.from_numpy(majority[rng.integers(len(majority), size=n_exemplars)])]
+    exemplars = exemplars.to(device)
+
+    def single(model: nn.Module, x: Tensor, noise: Tensor) -> Tensor:
+        if not isinstance(model, VAE):
+            raise TypeError("the Fisher information is taken of a VAE")
+        parts = elbo(model, x[None], noise[None], model.mean(exemplars))
+        return (parts.reconstruction - parts.divergence).sum()
+
+    floats = sum(p.numel() for p in vae.parameters()) + n_exemplars * rows.shape[1]
+    chunk = max(1, min(n, _FISHER_BYTES // (4 * floats)))
+    return fisher_diagonal(vae, single, generated, noise, chunk=chunk)
+
+
+@torch.no_grad()
+def latent_means(vae: VAE, rows: Tensor, positions: Positions) -> Tensor:
+    """Encode the rows at ``positions`` to their latent means, block by block.
+
+    Parameters
+    ----------
+    vae : VAE
+        The model.
+    rows : Tensor of shape (n, width)
+        All encoded rows.
+    positions : ndarray of int
+        Which of them.
+
+    Returns
+    -------
+    means : Tensor of shape (len(positions), d)
+        On the CPU.
+    """
+    device = vae.log_variance.device
+    means = [
+        vae.mean(rows[torch.from_numpy(positions[start : start + _BLOCK])].to(device)).cpu()
+        for start in range(0, len(positions), _BLOCK)
+    ]
+    return torch.cat(means) if means else torch.empty(0, vae.latent_size)
+
+
+@torch.no_grad()
+def translate(
+    vae: VAE,
+    centres: Tensor,
+    seeds: np.random.SeedSequence,
+    *,
+    temperature: float = 1.0,
+    decoder_output: DecoderOutput = "mean",
+) -> Tensor:
+    """Turn majority rows, given by their latent means, into new rows (Algorithm 1, steps 2-3).
+
+    Parameters
+    ----------
+    vae : VAE
+        The model of the class to be generated.
+    centres : Tensor of shape (n, d)
+        Latent means of the majority rows. The standard prior has no centres: it draws every code
+        from N(0, I) and only takes the number of rows from here.
+    seeds : numpy.random.SeedSequence
+        Decides the noise.
+    temperature : float
+        Factor on the noise of the latent code.
+    decoder_output : {"mean", "sample"}
+        Whether numbers are the decoder's means or draws around them.
+
+    Returns
+    -------
+    encoded : Tensor of shape (n, width)
+        On the CPU.
+    """
+    device = vae.log_variance.device
+    generator = torch_generator(seeds, device)
+    scale = temperature * torch.exp(0.5 * vae.log_variance)
+    blocks = []
+    for start in range(0, len(centres), _BLOCK):
+        c = centres[start : start + _BLOCK].to(device)
+        noise = torch.randn(c.shape, generator=generator, device=device)
+        z = c + scale * noise if vae.prior == "majority" else temperature * noise
+        raw = vae.decoder(z)
+        drawn = vae.likelihood.draw(raw, generator, numeric_noise=decoder_output == "sample")
+        blocks.append(drawn.cpu())
+    return torch.cat(blocks) if blocks else torch.empty(0, vae.likelihood.width)
+
+
+def generate(
+    vae: VAE,
+    centres: Tensor,
+    n: int,
+    seeds: np.random.SeedSequence,
+    *,
+    temperature: float = 1.0,
+    decoder_output: DecoderOutput = "mean",
+) -> tuple[Tensor, Positions]:
+    """Draw majority rows uniformly and translate them (Algorithm 1).
+
+    Parameters
+    ----------
+    vae : VAE
+        The model of the class to be generated.
+    centres : Tensor of shape (N, d)
+        Latent means of all majority rows.
+    n : int
+        How many rows to generate.
+    seeds : numpy.random.SeedSequence
+        Decides the rows and the noise.
+    temperature : float
+        Factor on the noise of the latent code.
+    decoder_output : {"mean", "sample"}
+        Whether numbers are the decoder's means or draws around them.
+
+    Returns
+    -------
+    encoded : Tensor of shape (n, width)
+        The new rows.
+    sources : ndarray of int of shape (n,)
+        Which of the ``centres`` each came from; -1 under the standard prior, which has no source.
+    """
+    for_rows, for_noise = seeds.spawn(2)
+    sources = np.random.default_rng(for_rows).integers(len(centres), size=n)
+    encoded = translate(
+        vae,
+        centres[torch.from_numpy(sources)],
+        for_noise,
+        temperature=temperature,
+        decoder_output=decoder_output,
+    )
+    return encoded, sources if vae.prior == "majority" else np.full(n, -1)
