@@ -2,6 +2,33 @@
 
 Importing the package is cheap: scikit-learn, imbalanced-learn and torch are loaded when a name that
 needs them is first used.
+
+Examples
+--------
+>>> from sklearn.datasets import make_classification
+>>> from mgvae import MGVAE
+>>> X, y = make_classification(n_samples=300, weights=[0.9], random_state=0)
+>>> X_balanced, y_balanced = MGVAE(random_state=0).fit_resample(X, y)
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from mgvae.samplers import MGVAE
+
+__all__ = ["MGVAE", "__version__"]
+
 __version__ = "0.1.0"
+
+_HOMES = {"MGVAE": "mgvae.samplers"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

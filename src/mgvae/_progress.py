@@ -1,0 +1,59 @@
+"""Progress bars for long work."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from mgvae.training import Callback
+
+__all__ = ["progress_bars"]
+
+
+@contextmanager
+def progress_bars(enabled: bool, also: Callback | None = None) -> Iterator[Callback | None]:
+    """Show one bar per stage of training while the block runs.
+
+    Parameters
+    ----------
+    enabled : bool
+        Whether to show bars; without, only ``also`` is called.
+    also : callable, optional
+        A user's own callback.
+
+    Yields
+    ------
+    callback : callable or None
+        To be handed to the training loop.
+    """
+    if not enabled:
+        yield also
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    bars = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TextColumn("loss {task.fields[loss]}"),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )
+    tasks: dict[str, Any] = {}
+
+    def callback(stage: str, done: int, total: int, terms: Mapping[str, float]) -> None:
+        if stage not in tasks:
+            tasks[stage] = bars.add_task(stage, total=total, loss="")
+        bars.update(tasks[stage], completed=done, total=total, loss=f"{terms['loss']:.4g}")
+        if also is not None:
+            also(stage, done, total, terms)
+
+    with bars:
+        yield callback

@@ -1,0 +1,368 @@
+"""What every generative over-sampler shares: from a user's X and y to rows of numbers, and back.
+
+A subclass writes one hook, :meth:`GenerativeSampler._train`, which sees only encoded rows and gives
+one generator of rows per class. Everything a user meets lives here: containers, labels, columns,
+``sampling_strategy``, seeds, threads, provenance and progress.
+"""
+
+import os
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, Self
+
+import numpy as np
+import torch
+from imblearn.over_sampling.base import BaseOverSampler
+from imblearn.utils import check_sampling_strategy, check_target_type
+from numpy.typing import NDArray
+from sklearn.preprocessing import label_binarize
+from sklearn.utils import check_consistent_length
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+from torch import Tensor
+
+from mgvae._progress import progress_bars
+from mgvae._runtime import resolve_device, seed_sequence, threads
+from mgvae.codec import Column, TableCodec, append_labels, append_rows, only_rows, read_table
+from mgvae.errors import DataError, ParameterError
+from mgvae.training import Callback, History
+
+__all__ = ["GenerativeSampler", "Generator", "Job", "Trained"]
+
+Positions = NDArray[np.int64]
+
+
+class Generator(Protocol):
+    """Makes encoded rows of one class."""
+
+    def generate(self, n: int, seeds: np.random.SeedSequence) -> tuple[Tensor, Positions]:
+        """Give ``n`` encoded rows and, for each, the position of the row it came from, or -1."""
+
+    def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
+        """Give one encoded row for each encoded majority row."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a subclass gets to learn from.
+
+    Attributes
+    ----------
+    rows : Tensor of shape (n, width)
+        All encoded rows, on the CPU.
+    members : list of ndarray of int
+        Positions of each class's rows, by class code.
+    names : list of str
+        The classes' names for people, by class code.
+    majority : int
+        Code of the largest class.
+    targets : list of int
+        Codes of the classes that are to be generated.
+    codec : TableCodec
+        What the columns of ``rows`` mean.
+    device : torch.device
+        Where to train.
+    seeds : numpy.random.SeedSequence
+        The root of all randomness in training.
+    callback : callable or None
+        To be handed to the training loop.
+    """
+
+    rows: Tensor
+    members: list[Positions]
+    names: list[str]
+    majority: int
+    targets: list[int]
+    codec: TableCodec
+    device: torch.device
+    seeds: np.random.SeedSequence
+    callback: Callback | None
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a subclass gives back: a generator per class code, and what happened in training."""
+
+    generators: Mapping[int, Generator]
+    history: Sequence[History]
+
+
+class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
+    """Base of the over-samplers that train a generative model.
+
+    See :class:`mgvae.MGVAE` for the parameters that all of them share.
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
+        **BaseOverSampler._parameter_constraints,
+        "random_state": ["random_state", np.random.Generator],
+        "column_types": [Mapping, None],
+        "scaling": [StrOptions({"quantile", "minmax", "symmetric", "identity"})],
+        "likelihood": [StrOptions({"gaussian", "squared_error", "bernoulli"})],
+        "identifiers": [StrOptions({"new", "missing"})],
+        "device": [str, torch.device],
+        "n_jobs": [int, None],
+        "n_threads": [Interval(int, 1, None, closed="left"), None],
+        "callback": [callable, None],
+        "verbose": ["verbose"],
+    }
+
+    random_state: Any
+    column_types: Mapping[Any, str] | None
+    scaling: str
+    likelihood: str
+    identifiers: str
+    device: str | torch.device
+    n_jobs: int | None
+    n_threads: int | None
+    callback: Callback | None
+    verbose: int | bool
+
+    @abstractmethod
+    def _train(self, job: Job) -> Trained:
+        """Learn from encoded rows."""
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Train the model without making any new row.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The data: a numpy array, a list, a pandas or polars DataFrame, or a pyarrow Table.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+
+        Returns
+        -------
+        self : object
+            The fitted sampler: see :meth:`generate` and :meth:`translate`.
+        """
+        self._fit(X, y)
+        return self
+
+    def fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Train the model and balance the data.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The data: a numpy array, a list, a pandas or polars DataFrame, or a pyarrow Table.
+        y : array-like of shape (n_samples,)
+            The class of each row.
+
+        Returns
+        -------
+        X_resampled : same container as X
+            The original rows, untouched, followed by the synthetic ones.
+        y_resampled : same container as y
+            Their classes.
+        """
+        labels, one_vs_all = self._fit(X, y)
+        blocks: list[Tensor] = []
+        sources = [np.arange(len(labels))]
+        made: list[NDArray[Any]] = []
+        seeds = self._root.spawn(len(self.classes_))
+        for label, n in self.sampling_strategy_.items():
+            if n == 0:
+                continue
+            code = self._code(label)
+            with threads(self.n_threads):
+                encoded, rows = self._generators[code].generate(n, seeds[code])
+            blocks.append(encoded)
+            sources.append(rows)
+            made.append(np.full(n, code))
+        codes = np.concatenate([np.empty(0, np.int64), *made])
+        self.source_indices_ = np.concatenate(sources)
+        if not blocks:
+            columns = self._decode(torch.empty(0, self.codec_.width), seeds[0])
+        else:
+            columns = self._decode(torch.cat(blocks), seeds[0])
+        new = self.classes_[codes]
+        if one_vs_all:
+            new = label_binarize(new, classes=self.classes_)
+        X_resampled = append_rows(X, columns)
+        return X_resampled, append_labels(y, new, X_resampled)
+
+    def _fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
+        """Meet imbalanced-learn's contract, whose own ``fit_resample`` is replaced as a whole."""
+        return self.fit_resample(X, y)
+
+    def generate(self, n: int, label: Any, random_state: Any = None) -> Any:
+        """Make new rows of one class.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        label : object
+            The class, as it is written in ``y``.
+        random_state : None, int, RandomState or Generator
+            Decides the rows. None gives other rows at every call, in an order that the sampler's
+            own ``random_state`` decides.
+
+        Returns
+        -------
+        X_new : same container as X
+            The new rows.
+        """
+        check_is_fitted(self, "classes_")
+        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+            raise ParameterError(f"n must be a whole number of at least 0; got {n!r}.")
+        self._check_size(int(n))
+        seeds = self._later(random_state)
+        with threads(self.n_threads):
+            encoded, _ = self._generator(label).generate(int(n), seeds)
+        return only_rows(self._template, self._decode(encoded, seeds))
+
+    def translate(self, X_majority: Any, label: Any, random_state: Any = None) -> Any:
+        """Make one new row of a class from each given majority row, in their order.
+
+        Parameters
+        ----------
+        X_majority : array or table of shape (n_samples, n_features)
+            Majority rows, with the columns of the training data.
+        label : object
+            The class to translate to, as it is written in ``y``.
+        random_state : None, int, RandomState or Generator
+            Decides the noise; None as in :meth:`generate`.
+
+        Returns
+        -------
+        X_new : same container as X_majority
+            The new rows.
+        """
+        check_is_fitted(self, "classes_")
+        generator = self._generator(label)
+        table = read_table(X_majority)
+        validate_data(self, X=X_majority, reset=False, skip_check_array=True)
+        seeds = self._later(random_state)
+        with threads(self.n_threads):
+            encoded = generator.translate(torch.from_numpy(self.codec_.encode(table)), seeds)
+        return only_rows(X_majority, self._decode(encoded, seeds))
+
+    def _fit(self, X: Any, y: Any) -> tuple[NDArray[Any], bool]:
+        """Validate, train, and only then set the fitted attributes; give y as an array."""
+        self._validate_params()
+        device = resolve_device(self.device)
+        table = read_table(X)
+        labels, one_vs_all = _read_target(y, type(self).__name__)
+        check_consistent_length(X, labels)
+        strategy = check_sampling_strategy(self.sampling_strategy, labels, self._sampling_type)
+        codec = TableCodec(
+            column_types=self.column_types,
+            numeric=self.scaling,
+            likelihood=self.likelihood,
+            identifiers=self.identifiers,
+        )
+        codec.fit(table)
+        self._check_size(sum(strategy.values()), codec.width, len(table.columns))
+
+        classes, codes = np.unique(labels, return_inverse=True)
+        members = [np.flatnonzero(codes == code) for code in range(len(classes))]
+        majority = int(np.argmax([len(rows) for rows in members]))
+        root = seed_sequence(self.random_state)
+        for_training, for_resampling, for_later = root.spawn(3)
+        trained = Trained({}, [])
+        targets = [code for code, label in enumerate(classes) if strategy.get(label, 0) > 0]
+        if targets:
+            with threads(self.n_threads), progress_bars(bool(self.verbose), self.callback) as bars:
+                trained = self._train(
+                    Job(
+                        rows=torch.from_numpy(codec.encode(table)),
+                        members=members,
+                        names=[str(label) for label in classes],
+                        majority=majority,
+                        targets=targets,
+                        codec=codec,
+                        device=device,
+                        seeds=for_training,
+                        callback=bars,
+                    )
+                )
+        validate_data(self, X=X, reset=True, skip_check_array=True)
+        self.sampling_strategy_ = strategy
+        self.classes_ = classes
+        self.majority_ = classes[majority]
+        self.codec_ = codec
+        self.history_ = {history.stage: history for history in trained.history}
+        self._generators = dict(trained.generators)
+        self._root, self._laters = for_resampling, for_later
+        self._template = only_rows(X, self._decode(torch.empty(0, codec.width), for_later))
+        return labels, one_vs_all
+
+    def _decode(self, encoded: Tensor, seeds: np.random.SeedSequence) -> list[Column]:
+        rng = np.random.default_rng(seeds.spawn(1)[0])
+        columns: list[Column] = self.codec_.decode(encoded.numpy(), rng)
+        return columns
+
+    def _later(self, random_state: Any) -> np.random.SeedSequence:
+        if random_state is None:
+            return self._laters.spawn(1)[0]
+        return seed_sequence(random_state)
+
+    def _code(self, label: Any) -> int:
+        return int(np.flatnonzero(self.classes_ == label)[0])
+
+    def _generator(self, label: Any) -> Generator:
+        trained = [self.classes_[code] for code in self._generators]
+        for known in trained:
+            if known == label:
+                return self._generators[self._code(label)]
+        raise ParameterError(
+            f"label={label!r} is not a class that this sampler generates; it generates "
+            f"{[str(known) for known in trained]}. A class is learned when sampling_strategy asks "
+            "for new rows of it."
+        )
+
+    def _check_size(self, n: int, width: int | None = None, columns: int | None = None) -> None:
+        width = self.codec_.width if width is None else width
+        columns = self.n_features_in_ if columns is None else columns
+        needed = n * (8 * width + 16 * columns)
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if needed > memory:
+            raise DataError(
+                f"{n} synthetic rows need about {needed / 2**30:.0f} GiB, more than the "
+                f"{memory / 2**30:.0f} GiB of this machine. Ask for fewer in sampling_strategy, or "
+                "call generate() several times for parts."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn and imbalanced-learn what goes in."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = False
+        tags.input_tags.string = True
+        tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = True
+        tags.non_deterministic = self.random_state is None
+        return tags
+
+
+def _read_target(y: Any, name: str) -> tuple[NDArray[Any], bool]:
+    """Give y as a 1-D array of labels, and whether it came as one column per class."""
+    if y is None:
+        raise DataError(f"{name} requires y to be passed, but the target y is None.")
+    if not isinstance(y, np.ndarray | list) and hasattr(y, "to_numpy"):
+        y = y.to_numpy()
+    missing = np.asarray(y, dtype=object).ravel()
+    absent = sum(value is None or value != value for value in missing.tolist())
+    if absent:
+        raise DataError(
+            f"y has {absent} missing labels, and a row without a class cannot be used. "
+            "Drop these rows, or give them a class of their own."
+        )
+    check_classification_targets(y)
+    labels, one_vs_all = check_target_type(y, indicate_one_vs_all=True)
+    labels = np.asarray(labels)
+    try:
+        n_classes = len(np.unique(labels))
+    except TypeError as error:
+        kinds = sorted({type(label).__name__ for label in labels})
+        raise DataError(f"y mixes labels of the types {kinds}. Use one type.") from error
+    if n_classes < 2:
+        raise DataError(
+            f"y holds one class only ({labels[0]!r}), and the target needs to have more than 1 "
+            "class to be balanced. Check that y is the right column."
+        )
+    return labels, bool(one_vs_all)

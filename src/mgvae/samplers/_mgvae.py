@@ -1,0 +1,438 @@
+"""The majority-guided VAE as an imbalanced-learn over-sampler."""
+
+import copy
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+import torch
+from joblib import Parallel, delayed
+from sklearn.utils._param_validation import Interval, StrOptions
+from torch import Tensor
+
+from mgvae._runtime import build, threads, torch_generator
+from mgvae.errors import DivergenceError, ParameterError
+from mgvae.ewc import Consolidation
+from mgvae.likelihood import Likelihood
+from mgvae.mgvae import (
+    DecoderOutput,
+    EarlyStopping,
+    Positions,
+    Stage,
+    finetune,
+    fisher_of_generated,
+    generate,
+    latent_means,
+    pretrain,
+    translate,
+)
+from mgvae.networks import mlp_bodies
+from mgvae.samplers._base import GenerativeSampler, Job, Trained
+from mgvae.samplers._presets import PRESETS
+from mgvae.training import Callback, History, constant, cosine
+from mgvae.vae import VAE, PosteriorVariance, PriorName
+
+__all__ = ["MGVAE"]
+
+_ENOUGH = 25  # minority rows from which a part can be held out
+
+
+@dataclass(frozen=True)
+class _Translator:
+    """A class's model with the latent means of the majority's rows."""
+
+    vae: VAE
+    centres: Tensor
+    majority: Positions
+    temperature: float
+    decoder_output: DecoderOutput
+
+    def generate(self, n: int, seeds: np.random.SeedSequence) -> tuple[Tensor, Positions]:
+        encoded, sources = generate(
+            self.vae,
+            self.centres,
+            n,
+            seeds,
+            temperature=self.temperature,
+            decoder_output=self.decoder_output,
+        )
+        return encoded, self.majority[sources] if self.vae.prior == "majority" else sources
+
+    def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
+        centres = latent_means(self.vae, encoded, np.arange(len(encoded)))
+        return translate(
+            self.vae,
+            centres,
+            seeds,
+            temperature=self.temperature,
+            decoder_output=self.decoder_output,
+        )
+
+
+class MGVAE(GenerativeSampler):
+    """Over-sample minority classes with a majority-guided VAE.
+
+    A variational autoencoder whose prior has one component per majority row is pre-trained on the
+    majority and fine-tuned, under an elastic-weight-consolidation penalty, on each minority class.
+    Every synthetic row is a translation of one majority row, named in ``source_indices_``.
+
+    Parameters
+    ----------
+    sampling_strategy : float, str, dict or callable, default="auto"
+        How many rows to make, as in imbalanced-learn: ``"auto"`` lifts every class to the largest;
+        a float is the wanted ratio minority / majority of two classes; a dict gives the wanted
+        number of rows by class.
+    random_state : None, int, numpy RandomState or Generator, default=None
+        Decides everything. The same number gives the same bits.
+    prior : {"majority", "standard"}, default="majority"
+        The majority mixture of the paper, or the standard normal of a plain VAE.
+    n_exemplars : int, default=128
+        Majority rows drawn per step to stand for the prior (the paper's S).
+    leave_one_out : bool, default=True
+        While pre-training, a row is not its own exemplar.
+    posterior_variance : {"head", "shared"}, default="head"
+        Variance of the posterior from the network, or the prior's one scalar.
+    likelihood : {"gaussian", "squared_error", "bernoulli"}, default="gaussian"
+        How numbers are scored: a Gaussian with a learned variance per column, the published
+        squared error, or cross-entropy for values in [0, 1] (with ``scaling="minmax"``, or
+        ``"identity"`` for data that are there already).
+    scaling : {"quantile", "minmax", "symmetric", "identity"}, default="quantile"
+        How numbers are brought to the network: to normal scores by their quantiles, to [0, 1], to
+        [-1, 1], or as they are.
+    hidden_sizes : sequence of int, default=(128, 128)
+        Widths of the encoder's hidden layers; the decoder mirrors them.
+    latent_size : int, default=10
+        Length of the latent code.
+    batch_size : int, default=128
+        Rows per step; all of a class that has fewer.
+    pretrain_steps : int or str, default=500
+        Steps on the majority (the paper's T1); ``"200 epochs"`` counts passes over its rows; 0
+        leaves pre-training (and the penalty, which needs it) out.
+    finetune_steps : int or str, default=200
+        Steps on a minority class (the paper's T2), likewise.
+    pretrain_learning_rate : float, default=2e-3
+        Adam's learning rate on the majority.
+    finetune_learning_rate : float, default=1e-3
+        Adam's learning rate on a minority class.
+    schedule : {"cosine", "constant"}, default="cosine"
+        How the learning rates fall.
+    clip_norm : float or None, default=None
+        Largest norm of a gradient.
+    ewc_weight : float, default=1.0
+        Weight of the penalty on moving what the majority needs (the paper's lambda); 0 is none.
+    fisher_samples : int, default=60
+        Generated rows from which the importance of the weights is estimated.
+    early_stopping : bool, default=False
+        Hold out a part of a minority class of at least 25 rows, stop fine-tuning when its
+        likelihood no longer rises, and keep the best model.
+    validation_fraction : float, default=0.2
+        The part held out by ``early_stopping``.
+    patience : int, default=5
+        Looks without improvement before ``early_stopping`` stops; a look comes every twentieth of
+        ``finetune_steps``.
+    temperature : float, default=1.0
+        Factor on the latent noise of a translation; 0 gives each majority row one fixed
+        translation.
+    decoder_output : {"mean", "sample"}, default="mean"
+        Numbers as the decoder's means, or drawn around them. Categories and missing marks, which
+        have no mean, are always drawn.
+    column_types : dict or None, default=None
+        Kinds of columns that are not what their values suggest, by name (by position in an array),
+        for instance ``{"zip": "categorical"}``.
+    identifiers : {"new", "missing"}, default="new"
+        Identifier columns of synthetic rows get new values, or are left missing.
+    device : str or torch.device, default="auto"
+        ``"auto"`` takes a GPU when there is one.
+    n_jobs : int or None, default=None
+        Minority classes fine-tuned at once, through joblib; the result does not depend on it.
+    n_threads : int or None, default=1
+        Threads of torch; None leaves torch's own setting, whose number may change the last bits.
+    callback : callable or None, default=None
+        Called while training as ``callback(stage, done, total, terms)``.
+    verbose : bool or int, default=False
+        Show progress bars.
+
+    Attributes
+    ----------
+    source_indices_ : ndarray of int of shape (n_resampled,)
+        The row of X each output row comes from: itself for an original, the translated majority
+        row for a synthetic one (-1 under the standard prior).
+    classes_ : ndarray
+        The labels, sorted.
+    majority_ : object
+        The label of the largest class.
+    sampling_strategy_ : dict
+        Rows made, by label.
+    codec_ : mgvae.codec.TableCodec
+        What the columns mean.
+    history_ : dict of str to mgvae.training.History
+        Every loss term by step, by stage.
+    n_features_in_ : int
+        Columns of X.
+    feature_names_in_ : ndarray of str
+        Names of the columns, if X has them.
+
+    Notes
+    -----
+    The largest class is the majority. With several minority classes there is one pre-training and
+    one estimate of the weights' importance; each class fine-tunes a copy.
+
+    References
+    ----------
+    .. [1] Q. Ai, P. Wang, L. He, L. Wen, L. Pan, Z. Xu, "Generative Oversampling for Imbalanced
+       Data via Majority-Guided VAE", AISTATS 2023.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> from sklearn.datasets import make_classification
+    >>> from mgvae import MGVAE
+    >>> X, y = make_classification(n_samples=500, weights=[0.95], random_state=0)
+    >>> sampler = MGVAE(random_state=0)
+    >>> X_balanced, y_balanced = sampler.fit_resample(X, y)
+    >>> counts = Counter(y_balanced.tolist())
+    >>> counts[0] == counts[1]
+    True
+    >>> sampler.generate(3, label=1).shape
+    (3, 20)
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
+        **GenerativeSampler._parameter_constraints,
+        "prior": [StrOptions({"majority", "standard"})],
+        "n_exemplars": [Interval(Integral, 1, None, closed="left")],
+        "leave_one_out": ["boolean"],
+        "posterior_variance": [StrOptions({"head", "shared"})],
+        "hidden_sizes": ["array-like"],
+        "latent_size": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "pretrain_steps": [Interval(Integral, 0, None, closed="left"), str],
+        "finetune_steps": [Interval(Integral, 0, None, closed="left"), str],
+        "pretrain_learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "finetune_learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "schedule": [StrOptions({"cosine", "constant"})],
+        "clip_norm": [Interval(Real, 0, None, closed="neither"), None],
+        "ewc_weight": [Interval(Real, 0, None, closed="left")],
+        "fisher_samples": [Interval(Integral, 1, None, closed="left")],
+        "early_stopping": ["boolean"],
+        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+        "temperature": [Interval(Real, 0, None, closed="left")],
+        "decoder_output": [StrOptions({"mean", "sample"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        prior: PriorName = "majority",
+        n_exemplars: int = 128,
+        leave_one_out: bool = True,
+        posterior_variance: PosteriorVariance = "head",
+        likelihood: str = "gaussian",
+        scaling: str = "quantile",
+        hidden_sizes: Sequence[int] = (128, 128),
+        latent_size: int = 10,
+        batch_size: int = 128,
+        pretrain_steps: int | str = 500,
+        finetune_steps: int | str = 200,
+        pretrain_learning_rate: float = 2e-3,
+        finetune_learning_rate: float = 1e-3,
+        schedule: str = "cosine",
+        clip_norm: float | None = None,
+        ewc_weight: float = 1.0,
+        fisher_samples: int = 60,
+        early_stopping: bool = False,
+        validation_fraction: float = 0.2,
+        patience: int = 5,
+        temperature: float = 1.0,
+        decoder_output: DecoderOutput = "mean",
+        column_types: Mapping[Any, str] | None = None,
+        identifiers: str = "new",
+        device: str | torch.device = "auto",
+        n_jobs: int | None = None,
+        n_threads: int | None = 1,
+        callback: Callback | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy)
+        self.random_state = random_state
+        self.prior = prior
+        self.n_exemplars = n_exemplars
+        self.leave_one_out = leave_one_out
+        self.posterior_variance = posterior_variance
+        self.likelihood = likelihood
+        self.scaling = scaling
+        self.hidden_sizes = hidden_sizes
+        self.latent_size = latent_size
+        self.batch_size = batch_size
+        self.pretrain_steps = pretrain_steps
+        self.finetune_steps = finetune_steps
+        self.pretrain_learning_rate = pretrain_learning_rate
+        self.finetune_learning_rate = finetune_learning_rate
+        self.schedule = schedule
+        self.clip_norm = clip_norm
+        self.ewc_weight = ewc_weight
+        self.fisher_samples = fisher_samples
+        self.early_stopping = early_stopping
+        self.validation_fraction = validation_fraction
+        self.patience = patience
+        self.temperature = temperature
+        self.decoder_output = decoder_output
+        self.column_types = column_types
+        self.identifiers = identifiers
+        self.device = device
+        self.n_jobs = n_jobs
+        self.n_threads = n_threads
+        self.callback = callback
+        self.verbose = verbose
+
+    @classmethod
+    def from_preset(cls, name: str, **changes: Any) -> Self:
+        """Make a sampler with a named set of parameters.
+
+        Parameters
+        ----------
+        name : {"paper-images", "paper-tables"}
+            The settings that were published for images or for tables.
+        **changes : object
+            Parameters of the constructor that shall be different.
+
+        Returns
+        -------
+        sampler : MGVAE
+            Not fitted yet.
+
+        Examples
+        --------
+        >>> from mgvae import MGVAE
+        >>> MGVAE.from_preset("paper-tables", random_state=0).ewc_weight
+        500.0
+        """
+        if name not in PRESETS:
+            raise ParameterError(f"there is no preset {name!r}; there are {sorted(PRESETS)}.")
+        return cls(**{**PRESETS[name], **changes})
+
+    def _train(self, job: Job) -> Trained:
+        for_weights, for_pretraining, for_fisher, for_classes = job.seeds.spawn(4)
+        majority = job.members[job.majority]
+        vae = build(lambda: self._vae(job), torch_generator(for_weights)).to(job.device)
+        history: list[History] = []
+        stage = self._stage(self.pretrain_steps, self.pretrain_learning_rate, len(majority))
+        fisher: dict[str, Tensor] | None = None
+        if stage.steps:
+            history.append(pretrain(vae, job.rows, majority, stage, for_pretraining, job.callback))
+            if self.ewc_weight > 0:
+                fisher = fisher_of_generated(
+                    vae, job.rows, majority, self.fisher_samples, self.n_exemplars, for_fisher
+                )
+        seeds = for_classes.spawn(len(job.members))
+        alone = self.n_jobs in (None, 1)
+        minorities = [code for code in job.targets if code != job.majority]
+        tuned = Parallel(n_jobs=self.n_jobs)(
+            delayed(self._finetune_class)(
+                vae, fisher, job.rows, job.members[code], majority, job.names[code], seeds[code],
+                job.callback if alone else None,
+            )
+            for code in minorities
+        )  # fmt: skip
+        models = dict(zip(minorities, (model for model, _ in tuned), strict=True))
+        if job.majority in job.targets:
+            models[job.majority] = vae
+        return Trained(
+            generators={
+                code: _Translator(
+                    model.requires_grad_(False),
+                    latent_means(model, job.rows, majority),
+                    majority,
+                    self.temperature,
+                    self.decoder_output,
+                )
+                for code, model in models.items()
+            },
+            history=[*history, *(happened for _, happened in tuned)],
+        )
+
+    def _finetune_class(
+        self,
+        pretrained: VAE,
+        fisher: dict[str, Tensor] | None,
+        rows: Tensor,
+        minority: Positions,
+        majority: Positions,
+        name: str,
+        seeds: np.random.SeedSequence,
+        callback: Callback | None,
+    ) -> tuple[VAE, History]:
+        """Fine-tune a copy of the pre-trained model on one class."""
+        vae = copy.deepcopy(pretrained)
+        for_training, for_held_out = seeds.spawn(2)
+        stage = self._stage(self.finetune_steps, self.finetune_learning_rate, len(minority))
+        consolidation = Consolidation(vae, fisher, self.ewc_weight) if fisher is not None else None
+        early_stopping = None
+        if self.early_stopping and len(minority) >= _ENOUGH:
+            shuffled = np.random.default_rng(for_held_out).permutation(minority)
+            n = max(1, round(self.validation_fraction * len(minority)))
+            minority = np.sort(shuffled[n:])
+            early_stopping = EarlyStopping(shuffled[:n], max(1, stage.steps // 20), self.patience)
+        try:
+            with threads(self.n_threads):
+                history = finetune(
+                    vae, rows, minority, majority, stage, for_training,
+                    consolidation=consolidation, early_stopping=early_stopping,
+                    name=f"fine-tuning of class {name}", callback=callback,
+                )  # fmt: skip
+        except DivergenceError as error:
+            raise DivergenceError(
+                f"{error} A larger ewc_weight also needs smaller steps."
+            ) from None
+        return vae, history
+
+    def _vae(self, job: Job) -> VAE:
+        sizes = _sizes(self.hidden_sizes)
+        return VAE(
+            mlp_bodies(job.codec.width, sizes, self.latent_size),
+            Likelihood(job.codec.spans),
+            self.latent_size,
+            self.prior,
+            self.posterior_variance,
+        )
+
+    def _stage(self, steps: int | str, learning_rate: float, n_rows: int) -> Stage:
+        count = _steps(steps, n_rows, self.batch_size)
+        return Stage(
+            steps=count,
+            learning_rate=learning_rate,
+            schedule=cosine(count) if self.schedule == "cosine" and count else constant(),
+            batch_size=self.batch_size,
+            n_exemplars=self.n_exemplars,
+            leave_one_out=self.leave_one_out,
+            clip_norm=self.clip_norm,
+        )
+
+
+def _steps(steps: int | str, n_rows: int, batch_size: int) -> int:
+    """Read a number of steps, or of passes over the rows."""
+    if not isinstance(steps, str):
+        return int(steps)
+    found = re.fullmatch(r"\s*(\d+)\s*epochs?\s*", steps)
+    if found is None:
+        raise ParameterError(
+            f'steps must be a whole number or a text such as "200 epochs"; got {steps!r}.'
+        )
+    return int(found[1]) * math.ceil(n_rows / batch_size)
+
+
+def _sizes(hidden_sizes: Sequence[int]) -> list[int]:
+    sizes = list(hidden_sizes)
+    if not sizes or not all(isinstance(size, Integral) and size >= 1 for size in sizes):
+        raise ParameterError(
+            "hidden_sizes must be one or more whole numbers of at least 1, such as (128, 128); "
+            f"got {hidden_sizes!r}."
+        )
+    return [int(size) for size in sizes]
