@@ -1,0 +1,21 @@
+"""Tables in files: CSV, TSV, Parquet, Feather, Arrow and JSON lines.
+
+What was read from a text file can be written back character by character, and new rows look like
+the old ones.
+"""
+
+from mgvae.files._cells import MISSING, Spelling
+from mgvae.files._formats import EXTENSIONS, find_format, read, write
+from mgvae.files._table import Format, Layout, TableFile
+
+__all__ = [
+    "EXTENSIONS",
+    "MISSING",
+    "Format",
+    "Layout",
+    "Spelling",
+    "TableFile",
+    "find_format",
+    "read",
+    "write",
+]

@@ -1,0 +1,349 @@
+r"""Cells of text <-> typed columns, without losing a character.
+
+A text file does not say what its columns are. A column is given a type only when every cell that
+is not missing can be read as that type without changing what it stands for: ``00123`` and
+``12345678901234567890`` are codes and stay text, ``12.50`` is a number. How the numbers, dates or
+flags of a column were spelled is kept, so that new cells look like the old ones; and where the
+spelling cannot be repeated exactly (``1e5`` beside ``100000.0``), the old cells themselves are.
+
+All decisions are taken on the distinct cells of a column.
+"""
+
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mgvae.errors import DataError
+
+__all__ = ["MISSING", "Spelling", "TextColumn", "read_cells", "read_dates", "spell"]
+
+MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")
+"""Cells that stand for a missing value in any text file."""
+
+_FEW = 20  # so many different numbers beside text may be the names of categories
+
+_INTEGER = r"^-?(?:0|[1-9]\d*)$"
+_FLOAT = r"^[+-]?(?:(?:0|[1-9]\d*)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$|^[+-]?(?i:inf|infinity)$"
+_CODE = r"^[+-]?\d+$"  # digits that are no number: 00123, +4420, or too many of them
+_LONG = r"^[+-]?\d{16,}$"  # a double keeps 15 digits of any whole number
+_STAMP = (
+    r"^\d{4}-\d\d-\d\d(?P<between>[ T])\d\d:\d\d(?P<seconds>:\d\d(?P<fraction>\.\d{1,9})?)?"
+    r"(?P<zone>Z|[+-]\d\d:\d\d)?$"
+)
+_DAY = r"^(?:\d{4}[/.]\d{1,2}[/.]\d{1,2}|\d{1,2}[/.]\d{1,2}[/.]\d{4})$"
+_DAY_FORMATS = ("%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
+_FLAGS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How the values of one column are written as text.
+
+    Parameters
+    ----------
+    prefix : str
+        White space before every cell, as in ``39, State-gov``.
+    missing : str or None
+        A missing cell; None when the column had no such cell, or several kinds of them.
+    decimals : int or None
+        Digits after the decimal mark, when all cells have equally many.
+    point : bool
+        Whether whole numbers are written ``5.0`` rather than ``5``.
+    mark : str
+        The decimal mark, a point or a comma.
+    flags : (str, str) or None
+        False and true.
+    date : str or None
+        Format of dates and times, as for ``strftime``.
+    """
+
+    prefix: str = ""
+    missing: str | None = None
+    decimals: int | None = None
+    point: bool = False
+    mark: str = "."
+    flags: tuple[str, str] | None = None
+    date: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextColumn:
+    """A column that was read from text.
+
+    Parameters
+    ----------
+    values : pyarrow.ChunkedArray
+        The typed values; missing cells are null.
+    spelling : Spelling
+        How they were written.
+    cells : pyarrow.ChunkedArray or None
+        The cells as they stood in the file; None when ``spell`` gives exactly these.
+    """
+
+    values: pa.ChunkedArray
+    spelling: Spelling
+    cells: pa.ChunkedArray | None
+
+
+def read_cells(
+    name: str,
+    cells: pa.ChunkedArray,
+    *,
+    missing: Collection[str] = MISSING,
+    comma: bool = False,
+    mixed: bool = False,
+) -> TextColumn:
+    """Find the type of a column of text and read it.
+
+    Parameters
+    ----------
+    name : str
+        The column, for messages.
+    cells : pyarrow.ChunkedArray of strings
+        The cells, none of them null.
+    missing : collection of str
+        Cells that stand for a missing value, whatever white space is around them.
+    comma : bool
+        Whether ``1,5`` may be a number.
+    mixed : bool
+        Whether numbers and text may stand in one column, which is text then.
+
+    Raises
+    ------
+    mgvae.errors.DataError
+        When most of many different cells are numbers and others are not.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> column = read_cells("price", pa.chunked_array([["12.50", "?", "3.00"]]), missing=["?"])
+    >>> column.values.to_pylist()
+    [12.5, None, 3.0]
+    >>> spell(pa.array([7.256, None]), column.spelling).to_pylist()
+    ['7.26', '?']
+    """
+    distinct = pc.unique(cells)
+    trimmed = pc.utf8_trim_whitespace(distinct)
+    present = pc.invert(pc.is_in(trimmed, value_set=pa.array(list(missing), pa.string())))
+    words = trimmed.filter(present)
+    texts = distinct.filter(present)
+    markers = pc.unique(trimmed.filter(pc.invert(present))).to_pylist()
+    prefix = _common_space(texts)
+
+    readings = [_integer, _float, *([_comma_float] if comma else []), _flag, *_DATES]
+    found = _first(readings, words)
+    if found is None:
+        if not mixed:
+            _refuse_mixture(name, words)
+        found = pc.utf8_slice_codeunits(texts, len(prefix)), Spelling()
+    values = pc.replace_with_mask(pa.nulls(len(distinct), found[0].type), present, found[0])
+    spelling = replace(found[1], prefix=prefix, missing=markers[0] if len(markers) == 1 else None)
+    return _column(values, spelling, distinct, cells)
+
+
+def read_dates(cells: pa.ChunkedArray) -> TextColumn | None:
+    """Read a column of text as dates or times, if that is what all of it is.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> read_dates(pa.chunked_array([["2024-01-31", None]])).values.type
+    DataType(date32[day])
+    >>> read_dates(pa.chunked_array([["2024-01-31", "soon"]])) is None
+    True
+    """
+    distinct = pc.unique(cells.drop_null())
+    found = _first(_DATES, distinct) if len(distinct) else None
+    return None if found is None else _column(*found, distinct, cells)
+
+
+def _column(
+    values: pa.Array, spelling: Spelling, distinct: pa.Array, cells: pa.ChunkedArray
+) -> TextColumn:
+    """Put the values of the distinct cells where these cells are."""
+    repeatable = pc.all(pc.equal(spell(values, spelling), distinct)).as_py()
+    chunks = [values.take(pc.index_in(chunk, value_set=distinct)) for chunk in cells.chunks]
+    column = pa.chunked_array(chunks, values.type)
+    return TextColumn(column, spelling, None if repeatable else cells)
+
+
+def spell(values: pa.Array | pa.ChunkedArray, spelling: Spelling) -> pa.Array | pa.ChunkedArray:
+    """Write typed values as text.
+
+    Parameters
+    ----------
+    values : pyarrow.Array or pyarrow.ChunkedArray
+        Values of any type but nested ones.
+    spelling : Spelling
+        How to write them.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> spell(pa.array([True, None]), Spelling(flags=("no", "yes"), missing="-")).to_pylist()
+    ['yes', '-']
+    """
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if pa.types.is_floating(values.type):
+        values = pc.if_else(pc.is_nan(values), pa.scalar(None, values.type), values)
+    text = pc.fill_null(_spell_present(values, spelling), spelling.missing or "")
+    return pc.binary_join_element_wise(spelling.prefix, text, "") if spelling.prefix else text
+
+
+def _spell_present(
+    values: pa.Array | pa.ChunkedArray, spelling: Spelling
+) -> pa.Array | pa.ChunkedArray:
+    kind = values.type
+    if spelling.flags is not None and pa.types.is_boolean(kind):
+        return pc.if_else(values, spelling.flags[1], spelling.flags[0])
+    if spelling.date is not None and pa.types.is_temporal(kind):
+        return pc.strftime(values, format=spelling.date)
+    if not pa.types.is_floating(kind):
+        return values.cast(pa.string())
+    text = values.cast(pa.string())
+    if spelling.decimals is not None:
+        with suppress(pa.ArrowInvalid):  # infinite, or more digits than a decimal holds
+            text = values.cast(pa.decimal128(38, spelling.decimals)).cast(pa.string())
+    elif spelling.point:
+        text = pc.replace_substring_regex(text, r"^(-?\d+)$", r"\1.0")
+    return text if spelling.mark == "." else pc.replace_substring(text, ".", spelling.mark)
+
+
+_Reading = tuple[pa.Array, Spelling]
+
+
+def _first(
+    readings: Sequence[Callable[[pa.Array], _Reading | None]], words: pa.Array
+) -> _Reading | None:
+    """Read the words by the first reading that takes them all."""
+    if len(words) == 0:
+        return pa.array([], pa.string()), Spelling()
+    for reading in readings:
+        try:
+            found = reading(words)
+        except pa.ArrowInvalid:  # out of the type's range
+            continue
+        if found is not None:
+            return found
+    return None
+
+
+def _all(words: pa.Array, pattern: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(words, pattern)).as_py())
+
+
+def _any(words: pa.Array, pattern: str) -> bool:
+    return bool(pc.any(pc.match_substring_regex(words, pattern)).as_py())
+
+
+def _integer(words: pa.Array) -> _Reading | None:
+    if not _all(words, _INTEGER):
+        return None
+    try:
+        return words.cast(pa.int64()), Spelling()
+    except pa.ArrowInvalid:
+        return words.cast(pa.uint64()), Spelling()
+
+
+def _float(words: pa.Array) -> _Reading | None:
+    if not _all(words, _FLOAT) or _any(words, _LONG) or _all(words, _CODE):
+        return None
+    values = words.cast(pa.float64())
+    if _any(words.filter(pc.is_inf(values)), r"\d"):  # 1e999
+        return None
+    decimals = pc.unique(
+        pc.utf8_length(pc.replace_substring_regex(words, r"^[+-]?\d*\.?(\d*)$", r"\1"))
+    )
+    plain = not _any(words, r"[eEfF]")
+    same = plain and len(decimals) == 1 and decimals[0].as_py() > 0
+    return values, Spelling(
+        decimals=decimals[0].as_py() if same else None,
+        point=plain and _all(words, r"\."),
+    )
+
+
+def _comma_float(words: pa.Array) -> _Reading | None:
+    # 1,234 alone may be one thousand two hundred and thirty-four
+    if not _all(words, r"^[+-]?\d+(?:,\d+)?$") or not _any(words, r",(?:\d{1,2}|\d{4,})$"):
+        return None
+    found = _float(pc.replace_substring(words, ",", "."))
+    return None if found is None else (found[0], replace(found[1], mark=","))
+
+
+def _flag(words: pa.Array) -> _Reading | None:
+    for flags in _FLAGS:
+        if pc.all(pc.is_in(words, value_set=pa.array(flags))).as_py():
+            return pc.equal(words, flags[1]), Spelling(flags=flags)
+    return None
+
+
+def _iso_day(words: pa.Array) -> _Reading | None:
+    return (words.cast(pa.date32()), Spelling()) if _all(words, r"^\d{4}-\d\d-\d\d$") else None
+
+
+def _stamp(words: pa.Array) -> _Reading | None:
+    parts = pc.extract_regex(words, _STAMP)
+    if parts.null_count:
+        return None
+    between, seconds, fraction, zone = (
+        set(pc.unique(part).to_pylist()) for part in parts.flatten()
+    )
+    if len(between) > 1 or ("" in zone and len(zone) > 1):
+        return None
+    digits = max(len(f) for f in fraction) - 1
+    unit = "s" if digits < 1 else "ms" if digits <= 3 else "us" if digits <= 6 else "ns"
+    values = words.cast(pa.timestamp(unit, None if zone == {""} else "UTC"))
+    suffix = "" if zone == {""} else "Z" if zone == {"Z"} else "+00:00"
+    clock = "%H:%M" if seconds == {""} else "%H:%M:%S"
+    return values, Spelling(date=f"%Y-%m-%d{between.pop()}{clock}{suffix}")
+
+
+def _day(words: pa.Array) -> _Reading | None:
+    if not _all(words, _DAY):
+        return None
+    found = list(_days(words))
+    return found[0] if len(found) == 1 else None  # 01/02/2024 alone may be either
+
+
+def _days(words: pa.Array) -> Iterator[_Reading]:
+    for form in _DAY_FORMATS:
+        parsed = pc.strptime(words, format=form, unit="s", error_is_null=True)
+        back = pc.strftime(parsed, format=form)
+        zeros = r"\b0(\d)\b"  # 1/2/2024 is 01/02/2024, but 31/02/2024 is no day at all
+        back, own = (pc.replace_substring_regex(t, zeros, r"\1") for t in (back, words))
+        if parsed.null_count == 0 and back.equals(own):
+            yield parsed.cast(pa.date32()), Spelling(date=form)
+
+
+_DATES = (_iso_day, _stamp, _day)
+
+
+def _common_space(cells: pa.Array) -> str:
+    """Give the white space that every cell begins with."""
+    if len(cells) == 0 or not _all(cells, r"^\s"):
+        return ""
+    spaces = pc.unique(pc.extract_regex(cells, r"^(?P<space>\s*)").field("space")).to_pylist()
+    shortest: str = min(spaces, key=len)
+    return shortest if all(space.startswith(shortest) for space in spaces) else ""
+
+
+def _refuse_mixture(name: str, words: pa.Array) -> None:
+    """Raise if the column is one of numbers but for some cells of text."""
+    number = pc.match_substring_regex(words, _FLOAT)
+    text = words.filter(pc.invert(pc.match_substring_regex(words, f"{_FLOAT}|{_CODE}")))
+    n_numbers = pc.sum(number).as_py() or 0
+    if len(text) == 0 or n_numbers <= _FEW or 2 * n_numbers <= len(words):
+        return
+    example = text[0].as_py()
+    shown = repr(example if len(example) <= 40 else example[:39] + "…")
+    option = re.sub(r"'", r"'\\''", example)
+    raise DataError(
+        f"Column {name!r} holds {n_numbers} different numbers and also text such as {shown}. "
+        f"If that text stands for a missing value, add --missing '{option}'; "
+        f"if the column is text, add --type '{name}=categorical'."
+    )
