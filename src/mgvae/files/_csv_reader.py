@@ -162,12 +162,11 @@ def _names(header: bytes, delimiter: str, source: str) -> list[str]:
 
 def _quoted(fields: Sequence[bytes], markers: Collection[str], *, missing: bool) -> bool:
     """Say whether all fields that are missing, or all that are not, stand in quotes."""
-    chosen = [
-        text.startswith(b'"')
-        for text in (field.strip() for field in fields)
-        if (text.strip(b'"').decode() in markers) == missing
-    ]
-    return bool(chosen) and all(chosen)
+    texts = [field.strip() for field in fields]
+    chosen = [t for t in texts if (t.strip(b'"').decode() in markers) == missing]
+    if not missing and not chosen:
+        chosen = texts
+    return bool(chosen) and all(text.startswith(b'"') for text in chosen)
 
 
 def _parse(
