@@ -41,7 +41,7 @@ def progress_bars(enabled: bool, also: Callback | None = None) -> Iterator[Callb
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.completed}/{task.total}"),
-        TextColumn("loss {task.fields[loss]}"),
+        TextColumn("{task.fields[terms]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
@@ -50,8 +50,9 @@ def progress_bars(enabled: bool, also: Callback | None = None) -> Iterator[Callb
 
     def callback(stage: str, done: int, total: int, terms: Mapping[str, float]) -> None:
         if stage not in tasks:
-            tasks[stage] = bars.add_task(stage, total=total, loss="")
-        bars.update(tasks[stage], completed=done, total=total, loss=f"{terms['loss']:.4g}")
+            tasks[stage] = bars.add_task(stage, total=total, terms="")
+        name, value = next(iter(terms.items()))
+        bars.update(tasks[stage], completed=done, total=total, terms=f"{name} {value:.4g}")
         if also is not None:
             also(stage, done, total, terms)
 

@@ -145,21 +145,18 @@ class _Block:
         whole = x
         x, raw = x[..., self.slice], raw[..., self.slice]
         if self.likelihood == "bernoulli":
-            terms = -functional.binary_cross_entropy_with_logits(raw, x, reduction="none")
+            costs = functional.binary_cross_entropy_with_logits(raw, x, reduction="none")
         elif self.likelihood == "categorical":
-            logs = [part.log_softmax(-1) for part in self._split(raw)]
-            terms = x * torch.cat(logs, -1)
+            costs = x * -torch.cat([part.log_softmax(-1) for part in self._split(raw)], -1)
         else:
-            errors = (x - self.mean(raw)).square()
-            if log_variance is None:
-                terms = -errors
-            else:
-                terms = -0.5 * (errors * torch.exp(-log_variance) + log_variance + _LOG_2PI)
+            costs = (x - self.mean(raw)).square()
+            if log_variance is not None:
+                costs = 0.5 * (costs * torch.exp(-log_variance) + log_variance + _LOG_2PI)
         if self.masked:
-            present = torch.ones_like(terms)
+            present = torch.ones_like(costs)
             present[..., self.masked] = 1.0 - whole[..., self.flags]
-            terms = terms * present
-        return terms.sum(-1)
+            costs = costs * present
+        return -costs.sum(-1)
 
     def draw(
         self,

@@ -26,6 +26,7 @@ from torch import Tensor, nn
 
 from mgvae._runtime import torch_generator
 from mgvae.ewc import Consolidation, fisher_diagonal
+from mgvae.prior import own_exemplars
 from mgvae.training import Callback, History, Player, Schedule, Validation, train
 from mgvae.vae import VAE, elbo, elbo_with_exemplars
 
@@ -192,10 +193,10 @@ def _learn(
     def loss(step: int) -> dict[str, Tensor]:  # noqa: ARG001
         batch = learned[rng.choice(len(learned), n_batch, replace=False, shuffle=False)]
         exemplars = majority[rng.integers(len(majority), size=n_exemplars)]
-        chosen = rows[torch.from_numpy(np.concatenate([batch, exemplars]))].to(device)
+        chosen = _take(rows, np.concatenate([batch, exemplars])).to(device)
         own = None
         if stage.leave_one_out and n_exemplars:
-            own = torch.from_numpy(batch[:, None] == exemplars).to(device)
+            own = own_exemplars(batch, exemplars).to(device)
         noise = torch.randn(n_batch, vae.latent_size, generator=generator, device=device)
         terms = dict(elbo_with_exemplars(vae, chosen, noise, own).terms())
         if consolidation is not None:
@@ -215,6 +216,11 @@ def _learn(
         validation=validation,
         callback=callback,
     )
+
+
+def _take(rows: Tensor, positions: Positions) -> Tensor:
+    """Copy out whole rows (``index_select`` moves a row at once, indexing a number at a time)."""
+    return rows.index_select(0, torch.from_numpy(positions))
 
 
 def _adam(vae: VAE, learning_rate: float) -> torch.optim.Optimizer:
@@ -239,8 +245,8 @@ def _held_out(
     for_rows, for_noise = seeds.spawn(2)
     size = min(len(majority), max(stage.n_exemplars, 1))
     chosen = majority[np.random.default_rng(for_rows).choice(len(majority), size, replace=False)]
-    x = rows[torch.from_numpy(early_stopping.rows)].to(device)
-    exemplars = rows[torch.from_numpy(chosen)].to(device)
+    x = _take(rows, early_stopping.rows).to(device)
+    exemplars = _take(rows, chosen).to(device)
     noise = torch.randn(
         len(x), vae.latent_size, generator=torch_generator(for_noise, device), device=device
     )
@@ -291,8 +297,8 @@ def fisher_of_generated(
     noise = torch.randn(
         n, vae.latent_size, generator=torch_generator(for_noise, device), device=device
     )
-    exemplars = rows[torch.from_numpy(majority[rng.integers(len(majority), size=n_exemplars)])]
-    exemplars = exemplars.to(device)
+    chosen = majority[rng.integers(len(majority), size=n_exemplars)]
+    exemplars = _take(rows, chosen).to(device)
 
     def single(model: nn.Module, x: Tensor, noise: Tensor) -> Tensor:
         if not isinstance(model, VAE):
@@ -325,7 +331,7 @@ def latent_means(vae: VAE, rows: Tensor, positions: Positions) -> Tensor:
     """
     device = vae.log_variance.device
     means = [
-        vae.mean(rows[torch.from_numpy(positions[start : start + _BLOCK])].to(device)).cpu()
+        vae.mean(_take(rows, positions[start : start + _BLOCK]).to(device)).cpu()
         for start in range(0, len(positions), _BLOCK)
     ]
     return torch.cat(means) if means else torch.empty(0, vae.latent_size)

@@ -16,11 +16,14 @@ be forbidden to be its own exemplar (leave-one-out, from the Exemplar VAE).
 """
 
 import math
+from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["log_majority_mixture", "log_standard_normal", "responsibilities"]
+__all__ = ["log_majority_mixture", "log_standard_normal", "own_exemplars", "responsibilities"]
 
 _LOG_2PI = math.log(2.0 * math.pi)
 
@@ -61,8 +64,8 @@ def log_majority_mixture(
     log_variance : Tensor, scalar
         :math:`\log s^2`.
     own : bool Tensor of shape (n, S), optional
-        Where exemplar and sample are the same row: such components are left out. A sample that has
-        no other exemplar keeps them.
+        Where exemplar and sample are the same row: such components are left out. Every sample
+        must keep one, see :func:`own_exemplars`.
 
     Returns
     -------
@@ -77,15 +80,91 @@ def log_majority_mixture(
     >>> round(log_majority_mixture(z, centres, torch.tensor(0.0)).item(), 4)
     -2.2178
     """
-    logits = _component_logits(z, means, log_variance)  # (n, S), without what all share
-    count: Tensor | float = math.log(means.shape[0])
-    if own is not None:
-        own = own & ~own.all(-1, keepdim=True)
-        logits = logits.masked_fill(own, -math.inf)
-        count = (means.shape[0] - own.sum(-1)).to(z.dtype).log()
-    d = z.shape[-1]
-    shared = -0.5 * (z.square().sum(-1) * torch.exp(-log_variance) + d * (_LOG_2PI + log_variance))
-    return torch.logsumexp(logits, -1) + shared - count
+    density: Tensor = _LogMixture.apply(z, means, log_variance, own)[0]  # type: ignore[no-untyped-call]
+    return density
+
+
+class _LogMixture(torch.autograd.Function):
+    r"""The mixture's log-density with its gradient in closed form.
+
+    With the responsibilities :math:`w_{in}` and an incoming gradient :math:`g_i`, all gradients
+    follow from :math:`G_{in} = g_i w_{in}`:
+
+    .. math:: \partial z_i = s^{-2} \sum_n G_{in} (c_n - z_i), \qquad
+              \partial c_n = s^{-2} \sum_i G_{in} (z_i - c_n), \qquad
+              \partial \log s^2 = \tfrac12 \sum_{in} G_{in} (s^{-2} |z_i - c_n|^2 - d).
+
+    Three passes over the (n, S) matrix fewer than by automatic differentiation: at 500 exemplars
+    this is a twentieth of a training step.
+    """
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(
+        z: Tensor, means: Tensor, log_variance: Tensor, own: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
+        weights = _component_logits(z, means, log_variance)  # (n, S), without what all share
+        count: Tensor | float = math.log(means.shape[0])
+        if own is not None:
+            weights = weights.masked_fill_(own, -math.inf)
+            count = (means.shape[0] - own.sum(-1)).to(z.dtype).log()
+        largest = weights.amax(-1, keepdim=True)
+        weights = weights.sub_(largest).exp_()
+        total = weights.sum(-1, keepdim=True)
+        weights = weights.div_(total)
+        d = z.shape[-1]
+        shared = z.square().sum(-1) * torch.exp(-log_variance) + d * (_LOG_2PI + log_variance)
+        return (largest + total.log()).squeeze(-1) - 0.5 * shared - count, weights
+
+    @staticmethod
+    def setup_context(
+        ctx: Any, inputs: tuple[Tensor, Tensor, Tensor, Any], output: tuple[Tensor, Tensor]
+    ) -> None:
+        z, means, log_variance, _ = inputs
+        ctx.mark_non_differentiable(output[1])
+        ctx.save_for_backward(z, means, log_variance, output[1])
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, Tensor, Tensor, None]:
+        z, means, log_variance, weights = ctx.saved_tensors
+        g = gradients[0].unsqueeze(-1)  # (n, 1)
+        shares = weights * g  # G, (n, S)
+        column = shares.sum(0).unsqueeze(-1)  # (S, 1)
+        pulled = shares @ means  # (n, d)
+        precision = torch.exp(-log_variance)
+        distances = (z * (g * z - 2.0 * pulled)).sum() + (column * means.square()).sum()
+        return (
+            precision * (pulled - g * z),
+            precision * (shares.T @ z - column * means),
+            0.5 * (precision * distances - z.shape[-1] * g.sum()),
+            None,
+        )
+
+
+def own_exemplars(batch: NDArray[np.int64], exemplars: NDArray[np.int64]) -> Tensor:
+    """Mark where a row of the batch is its own exemplar, unless it has no other.
+
+    Parameters
+    ----------
+    batch, exemplars : ndarray of int
+        Positions of the rows.
+
+    Returns
+    -------
+    own : bool Tensor of shape (len(batch), len(exemplars))
+        For leave-one-out in :func:`log_majority_mixture`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> own_exemplars(np.array([4, 7]), np.array([7, 5]))
+    tensor([[False, False],
+            [ True, False]])
+    """
+    own = batch[:, None] == exemplars
+    own[own.all(-1)] = False
+    return torch.from_numpy(own)
 
 
 def responsibilities(z: Tensor, means: Tensor, log_variance: Tensor) -> Tensor:

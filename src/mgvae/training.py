@@ -49,15 +49,17 @@ class Player:
     Parameters
     ----------
     loss : callable
-        Takes the step's number, gives the named terms of this step's loss as scalar tensors. The
-        term called ``"loss"`` is the one that is lowered; the others are only kept.
+        Takes the step's number, gives the named terms of this step's loss as scalar tensors.
     optimizer : torch.optim.Optimizer
         Built over the player's parameters. The learning rates of its groups are the ones at the
         start; the schedule scales them.
+    lowers : str
+        Name of the term that is lowered; the others are only kept.
     """
 
     loss: Callable[[int], Mapping[str, Tensor]]
     optimizer: torch.optim.Optimizer
+    lowers: str = "loss"
 
     def parameters(self) -> list[Tensor]:
         """Give every parameter that the optimiser moves."""
@@ -205,7 +207,7 @@ def train(
     started = time.perf_counter()
     schedule = schedule or constant()
     history = History(stage)
-    losses = _Losses(history)
+    losses = _Losses(history, [player.lowers for player in players])
     base_rates = [[group["lr"] for group in p.optimizer.param_groups] for p in players]
     best = _Best(validation) if validation else None
 
@@ -216,7 +218,7 @@ def train(
                 group["lr"] = rate * factor
             player.optimizer.zero_grad(set_to_none=True)
             terms = player.loss(step - 1)
-            terms["loss"].backward()  # type: ignore[no-untyped-call]
+            terms[player.lowers].backward()  # type: ignore[no-untyped-call]
             if clip_norm is not None:
                 nn.utils.clip_grad_norm_(player.parameters(), clip_norm)
             player.optimizer.step()
@@ -276,11 +278,11 @@ class _Best:
 class _Losses:
     """The losses of the last steps, on their way from the device into the history."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: History, lowered: list[str]) -> None:
         self.history = history
         self.pending: list[tuple[tuple[str, ...], Tensor]] = []
-        self.rising = 0
-        self.previous = math.inf
+        self.previous = dict.fromkeys(lowered, math.inf)
+        self.rising = dict.fromkeys(lowered, 0)
 
     def add(self, terms: Mapping[str, Tensor]) -> None:
         """Keep one step's terms, without waiting for them."""
@@ -296,13 +298,14 @@ class _Losses:
                 if not math.isfinite(value):
                     self._diverged(name)
         self.pending.clear()
-        window = kept["loss"][before:]
-        mean = sum(window) / len(window) if window else self.previous
-        above = mean > _EXPLODED * (abs(kept["loss"][0]) + 1.0)
-        self.rising = self.rising + 1 if above and mean > self.previous else 0
-        self.previous = mean
-        if self.rising >= _RISING:
-            self._diverged("loss")
+        for name, previous in self.previous.items():
+            window = kept[name][before:]
+            mean = sum(window) / max(1, len(window))
+            above = mean > _EXPLODED * (abs(kept[name][0]) + 1.0)
+            self.rising[name] = self.rising[name] + 1 if above and mean > previous else 0
+            self.previous[name] = mean
+            if self.rising[name] >= _RISING:
+                self._diverged(name)
         return {name: values[-1] for name, values in kept.items()}
 
     def _diverged(self, name: str) -> None:

@@ -141,8 +141,7 @@ def elbo(vae: VAE, x: Tensor, noise: Tensor, centres: Tensor) -> Elbo:
     >>> elbo(vae, x, noise, centres=vae.mean(torch.ones(5, 4))).divergence.shape
     torch.Size([3])
     """
-    features = vae.encoder(x)
-    return _elbo(vae, x, features, vae.mean_head(features), noise, centres, None)
+    return _elbo(vae, x, vae.encoder(x), noise, centres, None)
 
 
 def elbo_with_exemplars(vae: VAE, rows: Tensor, noise: Tensor, own: Tensor | None = None) -> Elbo:
@@ -176,20 +175,15 @@ def elbo_with_exemplars(vae: VAE, rows: Tensor, noise: Tensor, own: Tensor | Non
     torch.Size([3])
     """
     n = noise.shape[0]
-    features = vae.encoder(rows)
-    means = vae.mean_head(features)  # (n + S, d)
-    return _elbo(vae, rows[:n], features[:n], means[:n], noise, means[n:], own)
+    features, others = vae.encoder(rows).split([n, len(rows) - n])
+    centres = vae.mean_head(others)
+    return _elbo(vae, rows[:n], features, noise, centres, own)
 
 
 def _elbo(
-    vae: VAE,
-    x: Tensor,
-    features: Tensor,
-    mean: Tensor,
-    noise: Tensor,
-    centres: Tensor,
-    own: Tensor | None,
+    vae: VAE, x: Tensor, features: Tensor, noise: Tensor, centres: Tensor, own: Tensor | None
 ) -> Elbo:
+    mean = vae.mean_head(features)
     log_variance = vae.log_posterior_variance(features, mean)
     z = torch.addcmul(mean, torch.exp(0.5 * log_variance), noise)
     log_q = -0.5 * ((noise.square() + log_variance).sum(-1) + vae.latent_size * _LOG_2PI)
