@@ -1,0 +1,5 @@
+"""``python -m mgvae.cli`` is ``mgvae``."""
+
+from mgvae.cli import main
+
+main()

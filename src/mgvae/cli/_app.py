@@ -1,0 +1,40 @@
+"""The commands."""
+
+from typing import Annotated
+
+import typer
+
+from mgvae import __version__
+from mgvae.cli import balance
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    name="mgvae",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"mgvae {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def mgvae(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Balance imbalanced data with rows made by a majority-guided VAE.
+
+    `mgvae COMMAND --help` explains a command and gives examples.
+    """
+
+
+app.command(epilog=balance.EXAMPLES)(balance.balance)

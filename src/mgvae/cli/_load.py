@@ -1,0 +1,105 @@
+"""A table with its target, as the options of a command ask for it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from mgvae import files
+from mgvae.cli._columns import check_columns, column_types, count_classes
+from mgvae.errors import DataError, ParameterError
+
+__all__ = ["Loaded", "load"]
+
+_TEXT_KINDS = ("categorical", "ordinal", "text", "identifier")
+_DELIMITERS = {"tab": "\t", r"\t": "\t"}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What the options chose from a file.
+
+    Parameters
+    ----------
+    name : str
+        The file, for people.
+    file : TableFile
+        All of it.
+    table : pyarrow.Table
+        Without the columns that are left out.
+    target : str
+        The column that holds the class.
+    classes : dict of label to int
+        Rows by class, the largest first.
+    kinds : dict of str to str
+        What the user says the other columns are.
+    dropped : sequence of str
+        The columns left out.
+    """
+
+    name: str
+    file: files.TableFile
+    table: pa.Table
+    target: str
+    classes: dict[Any, int]
+    kinds: dict[str, str]
+    dropped: Sequence[str]
+
+    @property
+    def X(self) -> pa.Table:  # noqa: N802 (the field's name)
+        """The columns besides the target."""
+        return self.table.drop_columns([self.target])
+
+    @property
+    def y(self) -> pa.ChunkedArray:
+        """The target."""
+        return self.table[self.target]
+
+
+def load(
+    source: str,
+    target: str,
+    *,
+    drop: Sequence[str] | None,
+    types: Sequence[str] | None,
+    missing: Sequence[str] | None,
+    no_header: bool,
+    delimiter: str | None,
+    encoding: str | None,
+    input_format: str | None,
+) -> Loaded:
+    """Read a file and check everything about it that can be wrong; parameters are options."""
+    kinds = column_types(types or ())
+    if delimiter is not None:
+        delimiter = _DELIMITERS.get(delimiter, delimiter)
+        if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+            raise ParameterError(f"--delimiter must be one character, or tab; got {delimiter!r}.")
+    file = files.read(
+        source,
+        format=files.find_format(source, input_format, option="--input-format"),
+        encoding=encoding,
+        delimiter=delimiter,
+        header=not no_header,
+        missing=missing or (),
+        mixed=[name for name, kind in kinds.items() if kind in _TEXT_KINDS],
+    )
+    dropped = list(dict.fromkeys(drop or ()))
+    for names, option in (([target], "--target"), (dropped, "--drop"), (list(kinds), "--type")):
+        check_columns(names, file.table.column_names, option)
+    if target in dropped:
+        raise ParameterError(f"--drop: {target!r} is the target and cannot be left out.")
+    table = file.table.drop_columns(dropped)
+    name = "standard input" if source == "-" else source
+    if table.num_columns < 2:
+        raise DataError(f"{name} has no column besides the target, so there is nothing to model.")
+    for field in table.schema:
+        if pa.types.is_nested(field.type):
+            raise DataError(
+                f"Column {field.name!r} holds {field.type}, which is not one value per cell. "
+                f"Leave it out with --drop '{field.name}'."
+            )
+    declared = kinds.pop(target, None) is not None
+    classes = count_classes(table[target], target, declared=declared)
+    kinds = {column: kind for column, kind in kinds.items() if column not in dropped}
+    return Loaded(name, file, table, target, classes, kinds, dropped)

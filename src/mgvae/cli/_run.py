@@ -1,0 +1,65 @@
+"""From arguments to an exit code; every error becomes one line."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+from typer.exceptions import TyperException
+
+from mgvae.cli import _interrupt
+from mgvae.cli._app import app
+from mgvae.errors import MGVAEError
+
+__all__ = ["run"]
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        What follows the program's name.
+
+    Returns
+    -------
+    code : int
+        0 done, 1 failed while working, 2 bad input or usage, 130 interrupted.
+
+    Examples
+    --------
+    >>> run(["--version"])
+    mgvae ...
+    0
+    """
+    try:
+        code = app(list(arguments), prog_name="mgvae", standalone_mode=False)
+        if code == 130:
+            _interrupt.say()
+        return code if isinstance(code, int) else 0
+    except TyperException as error:
+        return _complain(error, error.format_message(), error.exit_code, arguments)
+    except MGVAEError as error:
+        return _complain(error, str(error), 2 if isinstance(error, ValueError) else 1, arguments)
+    except BrokenPipeError:
+        # the reader of standard output has left; Python would complain once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        return _complain(error, str(error), 1, arguments)
+    except MemoryError as error:
+        return _complain(error, "there is not enough memory for this table", 1, arguments)
+    except Exception as error:  # noqa: BLE001 (the last resort of a program)
+        message = f"{type(error).__name__}: {error} (this should not happen; --debug shows where)"
+        return _complain(error, message, 1, arguments)
+
+
+def _complain(error: Exception, message: str, code: int, arguments: Sequence[str]) -> int:
+    if "--debug" in arguments:
+        traceback.print_exception(error)
+    if not message:  # the help was shown already
+        return code
+    line = " ".join("".join(c if c.isprintable() else " " for c in message).split())
+    print(f"mgvae: error: {line}", file=sys.stderr)
+    return code
