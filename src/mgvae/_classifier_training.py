@@ -1,0 +1,294 @@
+"""Training a classifier network on rows held in memory, on the one training loop."""
+
+import copy
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional as F  # noqa: N812
+
+from mgvae._classifier_networks import ResNet20, mlp
+from mgvae._runtime import build
+from mgvae.errors import DataError, ParameterError
+from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss
+from mgvae.metrics import geometric_mean
+from mgvae.training import Callback, History, Player, Validation, exponential, train
+
+__all__ = [
+    "Plan",
+    "Rows",
+    "make_loss",
+    "make_network",
+    "make_rows",
+    "outputs_of",
+    "random_numbers",
+    "split",
+    "train_network",
+]
+
+_PREDICT = 1_000  # rows that pass through the network at once when nothing is learned
+
+_CHANNELS = (1, 3, 4)  # sizes of a last axis that is taken for the colour channels
+
+NetworkLike = str | nn.Module | Callable[[tuple[int, ...], int], nn.Module]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Samples of shape (n, *sample_shape), their class codes, and their weights if they differ."""
+
+    X: Tensor
+    y: Tensor
+    weight: Tensor | None
+
+    def take(self, positions: NDArray[np.intp]) -> "Rows":
+        """Give some of the rows."""
+        picked = torch.from_numpy(positions).to(self.y.device)
+        weight = None if self.weight is None else self.weight.index_select(0, picked)
+        return Rows(self.X.index_select(0, picked), self.y.index_select(0, picked), weight)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How long and how fast to learn, and what to keep."""
+
+    epochs: int
+    batch_size: int
+    optimizer: str
+    learning_rate: float
+    lr_decay: float
+    weight_decay: float
+    selection: str
+    patience: int | None
+    double_softmax: bool
+
+
+def split(
+    codes: NDArray[np.intp], fraction: float, seeds: np.random.SeedSequence
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Hold out a part of every class: at least one row, but never its last."""
+    rng = np.random.default_rng(seeds)
+    held = [np.empty(0, dtype=np.intp)]
+    for code in range(codes.max() + 1) if fraction > 0 else ():
+        members = rng.permutation(np.flatnonzero(codes == code))
+        held.append(members[: min(max(1, round(fraction * len(members))), len(members) - 1)])
+    mask = np.ones(len(codes), dtype=bool)
+    mask[np.concatenate(held)] = False
+    return np.flatnonzero(mask), np.flatnonzero(~mask)
+
+
+def make_rows(
+    X: NDArray[np.floating],
+    codes: NDArray[np.intp],
+    weight: NDArray[np.float64],
+    sample_shape: tuple[int, ...],
+    device: torch.device,
+) -> Rows:
+    """Bring rows to the device, as the network wants them."""
+    samples = _samples(X, sample_shape, device)
+    equal = bool((weight == weight[0]).all())
+    return Rows(
+        samples,
+        torch.from_numpy(codes.astype(np.int64)).to(device),
+        None if equal else torch.from_numpy(weight).to(samples),
+    )
+
+
+def make_network(
+    network: NetworkLike,
+    sample_shape: tuple[int, ...],
+    n_classes: int,
+    *,
+    hidden_sizes: Sequence[int],
+    cosine_head: bool,
+    generator: torch.Generator,
+) -> nn.Module:
+    """Make the network with fresh weights, or a copy of the user's."""
+    head = CosineLinear if cosine_head else nn.Linear
+    if network == "mlp":
+        return build(lambda: mlp(sample_shape, n_classes, hidden_sizes, head), generator)
+    if network == "resnet20":
+        if len(sample_shape) != 3:
+            raise DataError(
+                'network="resnet20" needs images: give X of shape (n, height, width) or with '
+                "channels before or after, or name the shape of the flat rows in sample_shape; "
+                f"got samples of shape {sample_shape}."
+            )
+        return build(lambda: ResNet20(sample_shape[0], n_classes, head), generator)
+    if isinstance(network, nn.Module):
+        return copy.deepcopy(network)
+    if isinstance(network, str) or not callable(network):
+        raise ParameterError(
+            'network must be "mlp", "resnet20", a torch module, or a callable that takes the shape '
+            f"of a sample and the number of classes; got {network!r}."
+        )
+    made = network(sample_shape, n_classes)
+    if not isinstance(made, nn.Module):
+        raise ParameterError(f"network must give a torch module when called; it gave {made!r}.")
+    return made
+
+
+def make_loss(loss: str | nn.Module, counts: NDArray[np.float64]) -> nn.Module:
+    """Make the loss of each row; class weights are not its affair but the rows'."""
+    if isinstance(loss, nn.Module):
+        return copy.deepcopy(loss)
+    if loss in ("ce", "rw", "cbrw"):
+        return nn.CrossEntropyLoss(reduction="none")
+    if loss == "focal":
+        return FocalLoss(reduction="none")
+    if loss == "ldam":
+        return LDAMLoss(counts, reduction="none")
+    raise ParameterError(
+        'loss must be "ce", "rw", "cbrw", "focal", "ldam" or a torch module that takes logits and '
+        f"class indices; got {loss!r}."
+    )
+
+
+def random_numbers(
+    network: NetworkLike, seeds: np.random.SeedSequence
+) -> AbstractContextManager[None]:
+    """Lend torch's global generator to a user's network, which knows no other, and put it back."""
+    return nullcontext() if isinstance(network, str) else _lent_generator(seeds)
+
+
+@contextmanager
+def _lent_generator(seeds: np.random.SeedSequence) -> Iterator[None]:
+    with torch.random.fork_rng(range(torch.cuda.device_count())):
+        torch.manual_seed(int(seeds.generate_state(1)[0]))
+        yield
+
+
+def train_network(
+    network: nn.Module,
+    loss: nn.Module,
+    rows: Rows,
+    held_out: Rows | None,
+    plan: Plan,
+    *,
+    n_classes: int,
+    generator: torch.Generator,
+    callback: Callback | None,
+) -> History:
+    """Train in place; with held-out rows, give the network back as it was at its best epoch."""
+    batches = _batches(len(rows.y), plan.batch_size, generator)
+    steps_per_epoch = math.ceil(len(rows.y) / plan.batch_size)
+
+    def lower(step: int) -> dict[str, Tensor]:
+        picked = next(batches).to(rows.y.device)
+        logits = network(rows.X.index_select(0, picked))
+        if step == 0:
+            _check_outputs(logits, len(picked), n_classes)
+        weight = None if rows.weight is None else rows.weight.index_select(0, picked)
+        y = rows.y.index_select(0, picked)
+        return {"loss": _mean_loss(loss, logits, y, weight, plan.double_softmax)}
+
+    network.train()
+    history = train(
+        [Player(lower, _optimizer(network, plan))],
+        stage="classifier",
+        steps=plan.epochs * steps_per_epoch,
+        schedule=exponential(plan.lr_decay, steps_per_epoch),
+        validation=None
+        if held_out is None
+        else _validation(network, loss, held_out, plan, steps_per_epoch),
+        callback=callback,
+    )
+    network.eval()
+    return history
+
+
+def outputs_of(
+    network: nn.Module, X: NDArray[np.floating], sample_shape: tuple[int, ...]
+) -> NDArray[np.floating]:
+    """Give the network's outputs for all rows."""
+    like = next(network.parameters())
+    outputs: NDArray[np.floating] = (
+        _outputs(network, _samples(X, sample_shape, like.device).to(like)).cpu().numpy()
+    )
+    return outputs
+
+
+@torch.no_grad()
+def _outputs(network: nn.Module, X: Tensor) -> Tensor:
+    network.eval()
+    parts = X.split(_PREDICT)  # type: ignore[no-untyped-call]
+    return torch.cat([network(part) for part in parts])
+
+
+def _samples(
+    X: NDArray[np.floating], sample_shape: tuple[int, ...], device: torch.device
+) -> Tensor:
+    """Shape rows as the network wants them: images as (n, channels, height, width)."""
+    rows = torch.from_numpy(np.require(X, requirements=["C", "W"]))
+    if device.type == "mps":  # which has no float64
+        rows = rows.float()
+    samples = rows.to(device).reshape(-1, *sample_shape)
+    if len(sample_shape) == 2:
+        return samples.unsqueeze(1)
+    if len(sample_shape) == 3 and sample_shape[2] in _CHANNELS and sample_shape[0] not in _CHANNELS:
+        return samples.movedim(-1, 1).contiguous()
+    return samples
+
+
+def _batches(n: int, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """Give positions of rows, epoch after epoch, each epoch in a new order."""
+    while True:
+        yield from torch.randperm(n, generator=generator).split(batch_size)  # type: ignore[no-untyped-call]
+
+
+def _validation(
+    network: nn.Module, loss: nn.Module, held_out: Rows, plan: Plan, every: int
+) -> Validation:
+    y, weight = held_out.y, held_out.weight
+
+    def value() -> float:
+        logits = _outputs(network, held_out.X)
+        network.train()
+        if plan.selection == "geometric_mean":
+            return -geometric_mean(y.cpu().numpy(), logits.argmax(1).cpu().numpy())
+        return float(_mean_loss(loss, logits, y, weight, plan.double_softmax))
+
+    return Validation(value, [network], every, plan.patience)
+
+
+def _mean_loss(
+    loss: nn.Module, logits: Tensor, y: Tensor, weight: Tensor | None, double_softmax: bool
+) -> Tensor:
+    losses: Tensor = loss(F.softmax(logits, dim=1) if double_softmax else logits, y)
+    if weight is None:
+        return losses.mean()
+    if losses.shape != y.shape:
+        raise ParameterError(
+            "loss must give one value for each row where rows or classes are weighted; it gave "
+            f'the shape {tuple(losses.shape)}. Make it with reduction="none".'
+        )
+    return (weight * losses).sum() / weight.sum()
+
+
+def _check_outputs(logits: Tensor, n: int, n_classes: int) -> None:
+    if logits.shape != (n, n_classes):
+        raise ParameterError(
+            f"network must give one output for each of the {n_classes} classes; for {n} rows it "
+            f"gave the shape {tuple(logits.shape)}."
+        )
+
+
+def _optimizer(network: nn.Module, plan: Plan) -> torch.optim.Optimizer:
+    parameters = list(network.parameters())
+    fused = all(p.device.type in ("cpu", "cuda") for p in parameters)
+    if plan.optimizer == "sgd":
+        return torch.optim.SGD(
+            parameters,
+            lr=plan.learning_rate,
+            momentum=0.9,
+            weight_decay=plan.weight_decay,
+            fused=fused,
+        )
+    return torch.optim.Adam(
+        parameters, lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=fused
+    )

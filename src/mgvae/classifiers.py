@@ -1,0 +1,392 @@
+"""The paper's classifiers as scikit-learn estimators."""
+
+import math
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from mgvae.errors import DataError, ParameterError
+
+if TYPE_CHECKING:
+    import torch
+
+    from mgvae._classifier_training import NetworkLike, Plan
+
+__all__ = ["TorchClassifier"]
+
+
+class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A neural network that classifies tables or images, with losses for imbalanced classes.
+
+    The defaults are the paper's: a perceptron D-256-128-K with LeakyReLU(0.1), Adam at 1e-3 falling
+    by 5 % each epoch, batches of 100, 100 epochs.
+
+    Parameters
+    ----------
+    network : {"mlp", "resnet20"}, torch.nn.Module or callable, default="mlp"
+        ``"resnet20"`` is for images. A module is copied and trained from the weights it has. A
+        callable is called as ``network(sample_shape, n_classes)`` and gives a fresh module. Either
+        must give one output for each class.
+    loss : {"ce", "rw", "cbrw", "focal", "ldam"} or torch.nn.Module, default="ce"
+        Cross-entropy; with classes weighted by 1/n (RW) or by the effective number of rows (CBRW);
+        focal loss with gamma 1; or LDAM, for which a named network ends in a cosine layer. A module
+        is called with logits and class indices, as those of :mod:`mgvae.losses`.
+    hidden_sizes : sequence of int, default=(256, 128)
+        Widths of the hidden layers of ``"mlp"``.
+    sample_shape : sequence of int, optional
+        Shape of the images whose pixels are the columns of a two-dimensional X.
+    epochs : int, default=100
+        Passes over the training rows.
+    batch_size : int, default=100
+        Rows in a step.
+    optimizer : {"adam", "sgd"}, default="adam"
+        ``"sgd"`` has momentum 0.9.
+    learning_rate : float, optional
+        At the start; by default 0.01 for ``"resnet20"``, else 1e-3.
+    lr_decay : float, default=0.95
+        Factor on the learning rate after each epoch.
+    weight_decay : float, optional
+        Strength of the penalty on large weights; by default 2e-4 for ``"resnet20"``, else 0.
+    class_weight : dict, "balanced" or None, default=None
+        Weight of each class, by label (1 for labels not named); ``"balanced"`` is 1/n.
+    validation_fraction : float, default=0.0
+        Part of every class that is held out to choose the epoch; 0 keeps the last epoch.
+    selection : {"geometric_mean", "loss"}, default="geometric_mean"
+        What the chosen epoch is best in on the part held out; the earliest of equals is chosen.
+    patience : int, optional
+        Epochs without a better one after which training stops; by default it runs to the end.
+    paper_double_softmax : bool, default=False
+        Only to reproduce the paper's tables: hand the loss probabilities where it expects logits,
+        as the published scripts do. It spoils the training; ERM collapses to the majority.
+    device : str or torch.device, default="auto"
+        ``"auto"`` takes CUDA when it is there.
+    random_state : None, int, numpy RandomState or Generator, default=None
+        Decides the first weights, the order of rows, and the part held out.
+    n_threads : int or None, default=1
+        Threads of torch while this estimator works; None leaves them as they are.
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The labels, sorted.
+    network_ : torch.nn.Module
+        The trained network.
+    history_ : mgvae.training.History
+        The loss of every step, and what was seen on the part held out.
+    sample_shape_ : tuple of int
+        Shape of one sample of X.
+    n_features_in_ : int
+        Numbers in one sample.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the columns of X, where they are strings.
+
+    Notes
+    -----
+    Images have the shape (n, height, width), or with channels last or first. Channels are taken to
+    be last where the last axis has the size 1, 3 or 4 and the first has not. Images of type uint8
+    are divided by 255; anything else is taken as it comes.
+
+    X of type float64 is learned in float64, everything else in float32, which is twice as fast.
+    A row whose ``sample_weight`` is 0 is treated as if it were not there.
+
+    Named networks never touch torch's global random state. A network of one's own draws from
+    nothing else, so it is seeded while such a network is made and trained, and put back.
+
+    Examples
+    --------
+    >>> from imblearn.pipeline import make_pipeline
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from mgvae import MGVAE
+    >>> from mgvae.classifiers import TorchClassifier
+    >>> X, y = make_classification(n_samples=500, weights=[0.9], class_sep=2.0, random_state=0)
+    >>> model = make_pipeline(
+    ...     StandardScaler(),
+    ...     MGVAE(random_state=0),
+    ...     TorchClassifier(loss="ldam", epochs=5, random_state=0),
+    ... )
+    >>> model.fit(X, y).predict_proba(X).shape
+    (500, 2)
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
+        "network": "no_validation",
+        "loss": "no_validation",
+        "hidden_sizes": ["array-like"],
+        "sample_shape": ["array-like", None],
+        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "optimizer": [StrOptions({"adam", "sgd"})],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
+        "lr_decay": [Interval(Real, 0, 1, closed="right")],
+        "weight_decay": [Interval(Real, 0, None, closed="left"), None],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "validation_fraction": [Interval(Real, 0, 1, closed="left")],
+        "selection": [StrOptions({"geometric_mean", "loss"})],
+        "patience": [Interval(Integral, 1, None, closed="left"), None],
+        "paper_double_softmax": ["boolean"],
+        "device": "no_validation",
+        "random_state": ["random_state", np.random.Generator],
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        network: "NetworkLike" = "mlp",
+        loss: "str | torch.nn.Module" = "ce",
+        *,
+        hidden_sizes: Sequence[int] = (256, 128),
+        sample_shape: Sequence[int] | None = None,
+        epochs: int = 100,
+        batch_size: int = 100,
+        optimizer: str = "adam",
+        learning_rate: float | None = None,
+        lr_decay: float = 0.95,
+        weight_decay: float | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        validation_fraction: float = 0.0,
+        selection: str = "geometric_mean",
+        patience: int | None = None,
+        paper_double_softmax: bool = False,
+        device: "str | torch.device" = "auto",
+        random_state: Any = None,
+        n_threads: int | None = 1,
+        verbose: int = 0,
+    ) -> None:
+        self.network = network
+        self.loss = loss
+        self.hidden_sizes = hidden_sizes
+        self.sample_shape = sample_shape
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.optimizer = optimizer
+        self.learning_rate = learning_rate
+        self.lr_decay = lr_decay
+        self.weight_decay = weight_decay
+        self.class_weight = class_weight
+        self.validation_fraction = validation_fraction
+        self.selection = selection
+        self.patience = patience
+        self.paper_double_softmax = paper_double_softmax
+        self.device = device
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.verbose = verbose
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the network.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or images
+            The training rows; see the notes of the class for the shapes of images.
+        y : array-like of shape (n_samples,)
+            Their labels, of any type.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row.
+
+        Returns
+        -------
+        self : TorchClassifier
+            The fitted estimator.
+        """
+        from mgvae import _classifier_training as training
+        from mgvae._progress import progress_bars
+        from mgvae._runtime import resolve_device, seed_sequence, threads, torch_generator
+        from mgvae.losses import LDAMLoss
+
+        self._check_parameters()
+        X, sample_shape = _flat(X, self.sample_shape)
+        X, y = validate_data(self, X, y, dtype=[np.float32, np.float64])
+        check_classification_targets(y)
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        X, y, weight = _without_zero_weights(X, y, weight)
+        self.sample_shape_ = sample_shape or (self.n_features_in_,)
+        if math.prod(self.sample_shape_) != self.n_features_in_:
+            raise ParameterError(
+                f"sample_shape must multiply to the {self.n_features_in_} columns of X; "
+                f"got {self.sample_shape_}."
+            )
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        counts = np.bincount(codes, weights=weight).astype(np.float64)
+        weight = weight * self._class_weights(counts)[codes]
+
+        device = resolve_device(self.device)
+        for_split, for_network, for_order, for_own = seed_sequence(self.random_state).spawn(4)
+        kept, held = training.split(codes, self.validation_fraction, for_split)
+        rows = training.make_rows(X, codes, weight, self.sample_shape_, device)
+        with threads(self.n_threads), training.random_numbers(self.network, for_own):
+            network = training.make_network(
+                self.network,
+                tuple(rows.X.shape[1:]),
+                len(self.classes_),
+                hidden_sizes=self.hidden_sizes,
+                cosine_head=self.loss == "ldam",
+                generator=torch_generator(for_network),
+            ).to(rows.X)
+            loss = training.make_loss(self.loss, counts).to(rows.X)
+            with progress_bars(bool(self.verbose)) as callback:
+                self.history_ = training.train_network(
+                    network,
+                    loss,
+                    rows.take(kept) if len(held) else rows,
+                    rows.take(held) if len(held) else None,
+                    self._plan(),
+                    n_classes=len(self.classes_),
+                    generator=torch_generator(for_order),
+                    callback=callback,
+                )
+        self.network_ = network
+        self._scale = loss.scale if isinstance(loss, LDAMLoss) else 1.0  # its logits are cosines
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Give the most likely label of each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or images
+            Rows like those of :meth:`fit`.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,)
+            Labels out of ``classes_``.
+        """
+        codes = self._logits(X).argmax(axis=1)
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
+
+    def predict_proba(self, X: Any) -> NDArray[np.floating]:
+        """Give the probability of each class for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or images
+            Rows like those of :meth:`fit`.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``; every row sums to 1.
+        """
+        logits = self._logits(X)
+        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+        probabilities: NDArray[np.floating] = odds / odds.sum(axis=1, keepdims=True)
+        return probabilities
+
+    def decision_function(self, X: Any) -> NDArray[np.floating]:
+        """Give the logits, or with two classes the log-odds of the second.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features), or images
+            Rows like those of :meth:`fit`.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
+            Higher means more likely.
+        """
+        logits = self._logits(X)
+        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
+
+    def _logits(self, X: Any) -> NDArray[np.floating]:
+        check_is_fitted(self, "network_")
+        from mgvae import _classifier_training as training
+        from mgvae._runtime import threads
+
+        X, sample_shape = _flat(X, self.sample_shape_)
+        X = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
+        if sample_shape != self.sample_shape_:
+            raise DataError(
+                f"X must have samples of the shape {self.sample_shape_}, as in fit; "
+                f"got {sample_shape}."
+            )
+        with threads(self.n_threads):
+            logits = training.outputs_of(self.network_, X, self.sample_shape_)
+        return self._scale * logits
+
+    def _check_parameters(self) -> None:
+        self._validate_params()
+        if self.patience is not None and self.validation_fraction == 0:
+            raise ParameterError(
+                f"patience={self.patience} needs rows held out; set validation_fraction to a part "
+                "such as 0.2."
+            )
+        if self.paper_double_softmax and self.loss == "ldam":
+            raise ParameterError(
+                'paper_double_softmax must be False with loss="ldam": the published network for it '
+                "ends in the cosine layer, without a softmax."
+            )
+
+    def _plan(self) -> "Plan":
+        from mgvae._classifier_training import Plan
+
+        resnet = self.network == "resnet20"
+        rate, decay = (0.01, 2e-4) if resnet else (1e-3, 0.0)
+        return Plan(
+            epochs=self.epochs,
+            batch_size=self.batch_size,
+            optimizer=self.optimizer,
+            learning_rate=rate if self.learning_rate is None else self.learning_rate,
+            lr_decay=self.lr_decay,
+            weight_decay=decay if self.weight_decay is None else self.weight_decay,
+            selection=self.selection,
+            patience=self.patience,
+            double_softmax=self.paper_double_softmax,
+        )
+
+    def _class_weights(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
+        from mgvae.losses import class_weights
+
+        weights = np.ones(len(counts))
+        if self.loss == "rw":
+            weights = class_weights(counts, "inverse")
+        elif self.loss == "cbrw":
+            weights = class_weights(counts, "effective")
+        if self.class_weight == "balanced":
+            return weights * class_weights(counts, "inverse")
+        if isinstance(self.class_weight, Mapping):
+            labels = self.classes_.tolist()
+            unknown = [label for label in self.class_weight if label not in labels]
+            if unknown or not all(value > 0 for value in self.class_weight.values()):
+                raise ParameterError(
+                    "class_weight must give labels of y a weight greater than 0; "
+                    f"got {dict(self.class_weight)!r} where y holds {labels!r}."
+                )
+            return weights * [float(self.class_weight.get(label, 1.0)) for label in labels]
+        return weights
+
+
+def _flat(X: Any, sample_shape: Sequence[int] | None) -> tuple[Any, tuple[int, ...] | None]:
+    """Give images as rows and the shape of one; pixels of type uint8 become parts of 1."""
+    shape = None if sample_shape is None else tuple(int(size) for size in sample_shape)
+    if getattr(X, "ndim", 0) > 2:
+        X = np.asarray(X)
+        shape = X.shape[1:]
+        X = X.reshape(len(X), -1)
+    if shape is not None and len(shape) > 1 and getattr(X, "dtype", None) == np.uint8:
+        X = np.asarray(X) / np.float32(255)
+    return X, shape
+
+
+def _without_zero_weights(
+    X: NDArray[Any], y: NDArray[Any], weight: NDArray[np.float64]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+    present = weight > 0
+    if present.all():
+        return X, y, weight
+    if not present.any():
+        raise DataError("sample_weight must be greater than 0 for some row; all weights are zero.")
+    return X[present], y[present], weight[present]

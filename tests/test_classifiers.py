@@ -1,0 +1,504 @@
+import gzip
+import math
+import os
+import pickle
+import random
+import subprocess
+import sys
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from imblearn.over_sampling import RandomOverSampler
+from imblearn.pipeline import make_pipeline
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.model_selection import GridSearchCV
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from torch import nn
+from torch.nn import functional as F  # noqa: N812
+
+from mgvae._classifier_networks import ResNet20
+from mgvae._classifier_training import split
+from mgvae._runtime import seed_sequence
+from mgvae.classifiers import TorchClassifier
+from mgvae.errors import DataError, ParameterError
+from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss, class_weights
+from mgvae.metrics import accuracy, geometric_mean, scorers
+
+
+@parametrize_with_checks([TorchClassifier()])
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_classification(
+        n_samples=200,
+        n_informative=4,
+        n_classes=3,
+        weights=[0.7, 0.2],
+        class_sep=1.5,
+        random_state=0,
+    )
+
+
+def quick(**parameters):
+    return TorchClassifier(**{"epochs": 3, "hidden_sizes": (16,), "random_state": 0, **parameters})
+
+
+# ---------------------------------------------------------------- training is what it says it is
+
+
+def focal(logits, y):
+    p = F.softmax(logits, dim=1).gather(1, y[:, None])[:, 0]
+    return (-(1 - p) * p.log()).mean()
+
+
+def ldam(logits, y, counts):
+    margins = counts**-0.25
+    margins = 0.5 * margins / margins.max()
+    return F.cross_entropy(30 * (logits - F.one_hot(y, len(counts)) * margins[y][:, None]), y)
+
+
+def references(counts):
+    """Each named loss, written out with torch's own functions."""
+    inverse = 1 / counts
+    effective = (1 - 0.9999) / (1 - 0.9999**counts)
+    return {
+        "ce": F.cross_entropy,
+        "rw": lambda x, y: F.cross_entropy(x, y, inverse),
+        "cbrw": lambda x, y: F.cross_entropy(x, y, effective),
+        "focal": focal,
+        "ldam": lambda x, y: ldam(x, y, counts),
+    }
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "sgd"])
+@pytest.mark.parametrize("name", ["ce", "rw", "cbrw", "focal", "ldam", "double softmax"])
+def test_training_agrees_with_a_plain_torch_loop(data, name, optimizer):
+    """In float64 and with one batch an epoch, where the order of rows makes no difference."""
+    X, y = data
+    network = nn.Sequential(nn.Linear(20, 8), nn.Tanh(), nn.Linear(8, 3)).double()
+    ours = TorchClassifier(
+        network,
+        "ce" if name == "double softmax" else name,
+        epochs=10,
+        batch_size=len(X),
+        optimizer=optimizer,
+        learning_rate=0.02,
+        lr_decay=0.9,
+        weight_decay=0.01,
+        paper_double_softmax=name == "double softmax",
+    ).fit(X, y)
+
+    rows, labels = torch.from_numpy(X), torch.from_numpy(y)
+    counts = torch.from_numpy(np.bincount(y)).double()
+    loss = references(counts)["ce" if name == "double softmax" else name]
+    make = {
+        "adam": lambda p: torch.optim.Adam(p, lr=0.02, weight_decay=0.01, foreach=False),
+        "sgd": lambda p: torch.optim.SGD(p, lr=0.02, momentum=0.9, weight_decay=0.01),
+    }[optimizer]
+    steps = make(network.parameters())
+    decay = torch.optim.lr_scheduler.ExponentialLR(steps, 0.9)
+    values = []
+    for _ in range(10):
+        logits = network(rows)
+        value = loss(F.softmax(logits, 1) if name == "double softmax" else logits, labels)
+        steps.zero_grad()
+        value.backward()
+        steps.step()
+        decay.step()
+        values.append(value.item())
+
+    np.testing.assert_allclose(ours.history_.terms["loss"], values, rtol=1e-6)
+    with torch.no_grad():
+        expected = F.softmax((30 if name == "ldam" else 1) * network(rows), dim=1)
+    np.testing.assert_allclose(ours.predict_proba(X), expected, rtol=1e-5, atol=1e-8)
+
+
+class Recorder(nn.Linear):
+    """A linear layer that keeps the first column of what it sees while training."""
+
+    seen: list
+
+    def forward(self, x):
+        if self.training:
+            self.seen.append(x[:, 0].long().tolist())
+        return super().forward(x)
+
+
+def test_every_epoch_visits_every_row_once_in_a_new_order():
+    network = Recorder(2, 2)
+    network.seen = []
+    X = np.column_stack([np.arange(25), np.zeros(25)]).astype(np.float32)
+    model = TorchClassifier(network, epochs=3, batch_size=10, random_state=0)
+    model.fit(X, np.arange(25) % 2)
+    batches = model.network_.seen
+    assert [len(batch) for batch in batches] == [10, 10, 5] * 3
+    epochs = [list(chain(*batches[i : i + 3])) for i in (0, 3, 6)]
+    assert all(sorted(epoch) == list(range(25)) for epoch in epochs)
+    assert epochs[0] != epochs[1] != epochs[2]
+
+
+def test_class_weights_are_sample_weights(data):
+    X, y = data
+    by_class = quick(class_weight={1: 3.0, 2: 0.5}).fit(X, y)
+    by_row = quick().fit(X, y, sample_weight=np.array([1.0, 3.0, 0.5])[y])
+    np.testing.assert_allclose(by_class.predict_proba(X), by_row.predict_proba(X))
+    balanced = quick(class_weight="balanced").fit(X, y)
+    np.testing.assert_allclose(
+        balanced.predict_proba(X), quick(loss="rw").fit(X, y).predict_proba(X)
+    )
+    assert not np.allclose(balanced.predict_proba(X), quick().fit(X, y).predict_proba(X))
+
+
+def test_rows_without_weight_are_not_there(data):
+    X, y = data
+    weight = (y != 2).astype(float)
+    model = quick().fit(X, y, sample_weight=weight)
+    assert model.classes_.tolist() == [0, 1]
+    expected = quick().fit(X[y != 2], y[y != 2]).predict_proba(X)
+    np.testing.assert_array_equal(model.predict_proba(X), expected)
+
+
+def test_a_loss_of_ones_own(data):
+    X, y = data
+    named = quick(loss="focal").fit(X, y)
+    own = quick(loss=FocalLoss(gamma=1.0)).fit(X, y)  # a mean; the named one is made row by row
+    np.testing.assert_allclose(named.predict_proba(X), own.predict_proba(X), rtol=1e-6)
+    counts = np.bincount(y)
+    network = nn.Sequential(nn.Linear(20, 8), CosineLinear(8, 3))
+    weighted = LDAMLoss(counts, weight=class_weights(counts), reduction="none")
+    model = quick(network=network, loss=weighted).fit(X, y)
+    with torch.no_grad():
+        cosines = model.network_(torch.from_numpy(X)).numpy()
+    np.testing.assert_allclose(model.decision_function(X), 30 * cosines)
+
+
+def test_ldam_ends_in_cosines(data):
+    X, y = data
+    model = quick(loss="ldam").fit(X, y)
+    assert isinstance(model.network_[-1], CosineLinear)
+    assert np.abs(model.decision_function(X)).max() <= 30 * (1 + 1e-12)
+
+
+# ---------------------------------------------------------------- networks
+
+
+def test_the_networks_are_those_of_the_paper(data):
+    X, y = data
+    layers = list(TorchClassifier(epochs=1).fit(X, y).network_)
+    sizes = [(m.in_features, m.out_features) for m in layers if isinstance(m, nn.Linear)]
+    assert sizes == [(20, 256), (256, 128), (128, 3)]
+    assert [m.negative_slope for m in layers if isinstance(m, nn.LeakyReLU)] == [0.1, 0.1]
+
+
+def test_resnet20_has_the_layers_and_shapes_of_its_name():
+    network = ResNet20(3, 10, nn.Linear)
+    convolutions = [m for m in network.modules() if isinstance(m, nn.Conv2d)]
+    on_the_way = [m for m in convolutions if m.kernel_size == (3, 3)]
+    assert len(on_the_way) + 1 == 20  # and the last layer
+    assert len(convolutions) - len(on_the_way) == 2  # projection shortcuts
+    assert network.stages(torch.zeros(2, 16, 64, 64)).shape == (2, 64, 16, 16)
+
+
+def test_resnet20_blocks_without_a_body_are_their_shortcuts():
+    network = ResNet20(1, 2, nn.Linear).eval()
+    for block in network.stages:
+        nn.init.zeros_(block.body[-1].weight)
+    x = torch.rand(2, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+    stem = network.stem(x)
+    torch.testing.assert_close(network.stages[:3](stem), stem)
+    first, second = network.stages[3].shortcut, network.stages[6].shortcut
+    expected = network.head(second(first(stem).relu()).relu().mean((2, 3)))
+    torch.testing.assert_close(network(x), expected)
+
+
+@pytest.fixture(scope="module")
+def images():
+    """Class 1 is bright on the left, class 0 on the right; (n, height, width, channels)."""
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 2
+    images = rng.integers(0, 100, (40, 8, 9, 3)).astype(np.uint8)
+    images[y == 1, :, :4] += 150
+    images[y == 0, :, 4:] += 150
+    return images, y
+
+
+def test_images_may_come_in_any_shape(images):
+    X, y = images
+    model = quick(network="resnet20", batch_size=20)
+    last = clone(model).fit(X, y)
+    assert last.sample_shape_ == (8, 9, 3)
+    assert last.n_features_in_ == 216
+    expected = last.predict_proba(X)
+    assert accuracy(y, last.predict(X)) > 0.9
+    first = clone(model).fit(np.moveaxis(X, -1, 1), y)
+    np.testing.assert_allclose(first.predict_proba(np.moveaxis(X, -1, 1)), expected, rtol=1e-4)
+    flat = clone(model).set_params(sample_shape=(8, 9, 3)).fit(X.reshape(40, -1), y)
+    np.testing.assert_array_equal(flat.predict_proba(X.reshape(40, -1)), expected)
+    np.testing.assert_array_equal(last.predict_proba(X.reshape(40, -1)), expected)
+    grey = clone(model).fit(X[..., 0], y)
+    one_channel = clone(model).fit(X[..., :1], y)
+    np.testing.assert_allclose(
+        grey.predict_proba(X[..., 0]), one_channel.predict_proba(X[..., :1]), rtol=1e-4
+    )
+
+
+def test_pixels_of_bytes_are_parts_of_one(images):
+    X, y = images
+    as_bytes = quick().fit(X, y).predict_proba(X)
+    as_floats = quick().fit(X / np.float32(255), y).predict_proba(X / np.float32(255))
+    np.testing.assert_array_equal(as_bytes, as_floats)
+    rows = X.reshape(40, -1)  # a table of bytes is no image, and taken as it comes
+    np.testing.assert_array_equal(
+        quick().fit(rows, y).predict_proba(rows),
+        quick().fit(rows.astype(np.float32), y).predict_proba(rows.astype(np.float32)),
+    )
+
+
+def test_a_factory_gets_the_shape_and_the_number_of_classes(images, data):
+    shapes = []
+
+    def factory(sample_shape, n_classes):
+        shapes.append((sample_shape, n_classes))
+        return nn.Sequential(nn.Flatten(), nn.Linear(math.prod(sample_shape), n_classes))
+
+    quick(network=factory).fit(*images)
+    quick(network=factory).fit(*data)
+    assert shapes == [((3, 8, 9), 2), ((20,), 3)]
+
+
+def test_numbers_keep_their_type(data):
+    X, y = data
+    assert quick().fit(X, y).predict_proba(X).dtype == np.float64
+    assert quick().fit(X.astype(np.float32), y).predict_proba(X).dtype == np.float32
+    assert quick().fit(X.astype(int), y).predict_proba(X).dtype == np.float32
+
+
+# ---------------------------------------------------------------- choosing the epoch
+
+
+@given(
+    hnp.arrays(np.intp, st.integers(1, 80), elements=st.integers(0, 4)),
+    st.floats(0.01, 0.9),
+    st.integers(0, 100),
+)
+def test_the_split_holds_out_a_part_of_every_class(labels, fraction, seed):
+    _, codes = np.unique(labels, return_inverse=True)
+    kept, held = split(codes, fraction, np.random.SeedSequence(seed))
+    assert sorted([*kept, *held]) == list(range(len(codes)))
+    for code in range(codes.max() + 1):
+        n, n_held = np.sum(codes == code), np.sum(codes[held] == code)
+        assert n_held < n
+        assert n_held == 0 or abs(n_held - fraction * n) <= 1
+        assert n_held > 0 or n == 1
+
+
+def test_no_fraction_holds_out_nothing():
+    kept, held = split(np.array([0, 1, 1]), 0.0, np.random.SeedSequence(0))
+    assert (kept.tolist(), held.tolist()) == ([0, 1, 2], [])
+
+
+@pytest.mark.parametrize("selection", ["geometric_mean", "loss"])
+def test_the_best_epoch_is_given_back(data, selection):
+    X, y = data
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(len(y)) < 0.3, rng.integers(0, 3, len(y)), y)  # to be over-fitted
+    model = TorchClassifier(
+        epochs=30,
+        batch_size=20,
+        learning_rate=0.01,
+        validation_fraction=0.3,
+        selection=selection,
+        random_state=3,
+    ).fit(X, y)
+    steps, values = zip(*model.history_.validation, strict=True)
+    assert len(values) == 30
+    assert model.history_.best_step == steps[int(np.argmin(values))] < steps[-1]
+    _, held = split(y, 0.3, seed_sequence(3).spawn(4)[0])
+    if selection == "geometric_mean":
+        value = -geometric_mean(y[held], model.predict(X[held]))
+    else:
+        value = -np.log(model.predict_proba(X[held])[np.arange(len(held)), y[held]]).mean()
+    assert value == pytest.approx(min(values))
+
+
+def test_patience_ends_training_early(data):
+    X, y = data
+    model = quick(epochs=200, validation_fraction=0.3, patience=4).fit(X, y)
+    history = model.history_
+    steps = [step for step, _ in history.validation]
+    assert history.stopped_early
+    assert len(steps) < 200
+    assert steps.index(history.best_step) == len(steps) - 1 - 4
+
+
+# ---------------------------------------------------------------- randomness
+
+
+def dropout(sample_shape, n_classes):
+    return nn.Sequential(nn.Dropout(0.5), nn.Linear(sample_shape[0], n_classes))
+
+
+@pytest.mark.parametrize("network", ["mlp", dropout])
+def test_the_seed_decides_and_global_states_stay(data, network):
+    X, y = data
+    before = np.random.get_state()[1].copy(), torch.get_rng_state(), random.getstate()  # noqa: NPY002
+    a, b, c = (
+        quick(network=network, validation_fraction=0.2, random_state=seed)
+        .fit(X, y)
+        .predict_proba(X)
+        for seed in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(a, b)
+    assert not np.allclose(a, c)
+    np.testing.assert_array_equal(before[0], np.random.get_state()[1])  # noqa: NPY002
+    assert (before[1] == torch.get_rng_state()).all()
+    assert before[2] == random.getstate()
+
+
+def test_a_module_is_copied_and_not_changed(data):
+    X, y = data
+    network, loss = nn.Linear(20, 3), LDAMLoss([1, 2, 3])
+    before = network.weight.detach().clone()
+    quick(network=network, loss=loss).fit(X, y)
+    assert (network.weight == before).all()
+    assert network.weight.dtype == loss.margins.dtype == torch.float32
+
+
+def test_threads_are_as_before(data):
+    before = torch.get_num_threads()
+    seen = []
+
+    def factory(sample_shape, n_classes):
+        seen.append(torch.get_num_threads())
+        return nn.Linear(sample_shape[0], n_classes)
+
+    quick(network=factory, n_threads=1).fit(*data)
+    assert (seen, torch.get_num_threads()) == ([1], before)
+
+
+# ---------------------------------------------------------------- among other estimators
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array(["maybe", "no", "yes"]),
+        np.array(["maybe", "no", "yes"], dtype=object),
+        np.array([-3, 7, 10]),
+        np.array([-1.0, 0.0, 1.0]),
+    ],
+)
+def test_labels_of_any_type(data, labels):
+    X, y = data
+    model = quick(class_weight={labels[1]: 5.0}).fit(X, labels[y])
+    plain = quick(class_weight={1: 5.0}).fit(X, y)
+    np.testing.assert_array_equal(model.classes_, labels)
+    predicted = model.predict(X)
+    np.testing.assert_array_equal(predicted, labels[plain.predict(X)])
+    assert predicted.dtype == labels.dtype
+
+
+def test_pipelines_grids_clones_and_pickles(data):
+    X, y = data
+    pipeline = make_pipeline(
+        StandardScaler(), RandomOverSampler(random_state=0), quick(loss="ldam", epochs=20)
+    )
+    search = GridSearchCV(
+        pipeline,
+        {"torchclassifier__loss": ["ce", "ldam"], "torchclassifier__epochs": [1, 20]},
+        scoring=scorers()["geometric_mean"],
+        cv=2,
+        error_score="raise",
+    ).fit(X, y)
+    assert search.best_params_["torchclassifier__epochs"] == 20
+    model = search.best_estimator_
+    again = pickle.loads(pickle.dumps(model))  # noqa: S301
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    copy = clone(model).fit(X, y)
+    np.testing.assert_array_equal(copy.predict_proba(X), model.predict_proba(X))
+
+
+def test_tables_with_named_columns(data):
+    pandas = pytest.importorskip("pandas")
+    X, y = data
+    table = pandas.DataFrame(X, columns=[f"c{i}" for i in range(20)])
+    model = quick().fit(table, pandas.Series(y))
+    assert model.feature_names_in_.tolist() == table.columns.tolist()
+    np.testing.assert_array_equal(model.predict_proba(table), quick().fit(X, y).predict_proba(X))
+
+
+def test_importing_the_classifier_does_not_load_torch():
+    code = "import sys, mgvae.classifiers as c; c.TorchClassifier(); print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "error", "words"),
+    [
+        ({"network": "vgg"}, ParameterError, "network must be .* 'vgg'"),
+        ({"network": 3}, ParameterError, "network must be"),
+        ({"network": lambda *_: None}, ParameterError, "network must give a torch module"),
+        ({"network": nn.Linear(20, 2)}, ParameterError, "each of the 3 classes"),
+        ({"network": "resnet20"}, DataError, "needs images"),
+        ({"loss": "hinge"}, ParameterError, "loss must be .* 'hinge'"),
+        ({"loss": FocalLoss(), "class_weight": "balanced"}, ParameterError, 'reduction="none"'),
+        ({"class_weight": {7: 2.0}}, ParameterError, "class_weight must"),
+        ({"class_weight": {0: 0.0}}, ParameterError, "class_weight must"),
+        ({"sample_shape": (4, 4)}, ParameterError, "sample_shape must multiply to the 20"),
+        ({"patience": 3}, ParameterError, "validation_fraction"),
+        ({"loss": "ldam", "paper_double_softmax": True}, ParameterError, "cosine layer"),
+        ({"epochs": 0}, ValueError, "'epochs'"),
+        ({"optimizer": "lion"}, ValueError, "'optimizer'"),
+        ({"device": "nowhere"}, ParameterError, "device"),
+    ],
+)
+def test_errors_name_what_is_wrong(data, parameters, error, words):
+    with pytest.raises(error, match=words):
+        quick(**parameters).fit(*data)
+
+
+def test_predicting_other_images_is_an_error(images):
+    X, y = images
+    model = quick().fit(X, y)
+    with pytest.raises(DataError, match=r"shape \(8, 9, 3\)"):
+        model.predict(np.swapaxes(X, 1, 2))
+
+
+# ---------------------------------------------------------------- real data
+
+
+@pytest.mark.skipif("MGVAE_DATA" not in os.environ, reason="MGVAE_DATA names no folder of data")
+def test_double_softmax_collapses_on_mnist_and_logits_do_not():
+    folder = Path(os.environ["MGVAE_DATA"]) / "mnist"
+
+    def read(name, header):
+        return np.frombuffer(gzip.decompress((folder / name).read_bytes()), np.uint8, offset=header)
+
+    X = read("train-images-idx3-ubyte.gz", 16).reshape(-1, 28, 28)
+    y = read("train-labels-idx1-ubyte.gz", 8)
+    X_test = read("t10k-images-idx3-ubyte.gz", 16).reshape(-1, 28, 28)
+    y_test = read("t10k-labels-idx1-ubyte.gz", 8) >= 5
+    digits = [np.flatnonzero(y == digit) for digit in range(10)]
+    rows = np.concatenate([d[:1200] for d in digits[:5]] + [d[:12] for d in digits[5:]])
+
+    paper, clean = (
+        TorchClassifier(epochs=5, paper_double_softmax=double, random_state=0)
+        .fit(X[rows], y[rows] >= 5)
+        .predict(X_test)
+        for double in (True, False)
+    )
+    assert accuracy(y_test, paper) == 0.5139  # the published 51.4: every digit is a majority digit
+    assert geometric_mean(y_test, paper) == 0
+    assert geometric_mean(y_test, clean) > 0.3
