@@ -1,5 +1,24 @@
 """A user's data <-> the float rows that a network sees."""
 
+from mgvae.codec._columns import Column, Table
+from mgvae.codec._infer import KindName, NumericScale
 from mgvae.codec._spans import Activation, LikelihoodName, Span
+from mgvae.codec._table_codec import ColumnSummary, TableCodec
+from mgvae.codec.containers import append_labels, append_rows, only_labels, only_rows, read_table
 
-__all__ = ["Activation", "LikelihoodName", "Span"]
+__all__ = [
+    "Activation",
+    "Column",
+    "ColumnSummary",
+    "KindName",
+    "LikelihoodName",
+    "NumericScale",
+    "Span",
+    "Table",
+    "TableCodec",
+    "append_labels",
+    "append_rows",
+    "only_labels",
+    "only_rows",
+    "read_table",
+]

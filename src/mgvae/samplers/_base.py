@@ -9,7 +9,8 @@ import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from numbers import Integral
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 import torch
@@ -25,7 +26,17 @@ from torch import Tensor
 
 from mgvae._progress import progress_bars
 from mgvae._runtime import resolve_device, seed_sequence, threads
-from mgvae.codec import Column, TableCodec, append_labels, append_rows, only_rows, read_table
+from mgvae.codec import (
+    Column,
+    KindName,
+    LikelihoodName,
+    NumericScale,
+    TableCodec,
+    append_labels,
+    append_rows,
+    only_rows,
+    read_table,
+)
 from mgvae.errors import DataError, ParameterError
 from mgvae.training import Callback, History
 
@@ -103,17 +114,17 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
         "likelihood": [StrOptions({"gaussian", "squared_error", "bernoulli"})],
         "identifiers": [StrOptions({"new", "missing"})],
         "device": [str, torch.device],
-        "n_jobs": [int, None],
-        "n_threads": [Interval(int, 1, None, closed="left"), None],
+        "n_jobs": [Integral, None],
+        "n_threads": [Interval(Integral, 1, None, closed="left"), None],
         "callback": [callable, None],
         "verbose": ["verbose"],
     }
 
     random_state: Any
-    column_types: Mapping[Any, str] | None
-    scaling: str
-    likelihood: str
-    identifiers: str
+    column_types: Mapping[Any, KindName] | None
+    scaling: NumericScale
+    likelihood: LikelihoodName
+    identifiers: Literal["new", "missing"]
     device: str | torch.device
     n_jobs: int | None
     n_threads: int | None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor
 
 from mgvae._runtime import build, threads, torch_generator
+from mgvae.codec import KindName, LikelihoodName, NumericScale
 from mgvae.errors import DivergenceError, ParameterError
 from mgvae.ewc import Consolidation
 from mgvae.likelihood import Likelihood
@@ -234,8 +235,8 @@ class MGVAE(GenerativeSampler):
         n_exemplars: int = 128,
         leave_one_out: bool = True,
         posterior_variance: PosteriorVariance = "head",
-        likelihood: str = "gaussian",
-        scaling: str = "quantile",
+        likelihood: LikelihoodName = "gaussian",
+        scaling: NumericScale = "quantile",
         hidden_sizes: Sequence[int] = (128, 128),
         latent_size: int = 10,
         batch_size: int = 128,
@@ -252,8 +253,8 @@ class MGVAE(GenerativeSampler):
         patience: int = 5,
         temperature: float = 1.0,
         decoder_output: DecoderOutput = "mean",
-        column_types: Mapping[Any, str] | None = None,
-        identifiers: str = "new",
+        column_types: Mapping[Any, KindName] | None = None,
+        identifiers: Literal["new", "missing"] = "new",
         device: str | torch.device = "auto",
         n_jobs: int | None = None,
         n_threads: int | None = 1,
