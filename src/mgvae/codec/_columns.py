@@ -1,0 +1,144 @@
+"""The neutral form of a table: a list of columns that no longer know their container."""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mgvae.errors import DataError
+
+__all__ = [
+    "CellTypeError",
+    "Column",
+    "Level",
+    "Marker",
+    "Table",
+    "label",
+    "refuse_infinite",
+    "ticks",
+]
+
+Level = str | bytes | bool | int | float
+Marker = Literal["null", "nan", "NA", "NaT"]
+
+_BLOCK = 32  # neighbouring columns of a row-major array that are copied out together
+
+
+class CellTypeError(DataError, TypeError):
+    """A column holds objects that are not cells of a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column, and what is needed to give it back as it came.
+
+    Parameters
+    ----------
+    name : hashable
+        The column's name, or its position in an array.
+    values : ndarray of shape (n,)
+        Numbers, booleans, ``datetime64`` (in UTC), ``timedelta64``, strings or bytes; with
+        ``levels`` the positions in them. Where a cell is missing the value is a placeholder.
+    missing : ndarray of bool, optional
+        Where cells are missing; None where none is.
+    dtype : str
+        What the column's owner calls its type, such as ``"Int64"`` or ``"object[date]"``.
+    levels : tuple, optional
+        Every category the type declares, in its order.
+    ordered : bool
+        Whether the order of ``levels`` means something.
+    marker : {"null", "nan", "NA", "NaT"}
+        What stands in a missing cell: the container's own null (None among objects), or another
+        value where the type holds several.
+    nullable : bool
+        Whether the type can hold a missing cell.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mgvae.codec import Column
+    >>> Column("size", np.array([1, 0]), levels=("small", "large")).levels[1]
+    'large'
+    """
+
+    name: Hashable
+    values: NDArray[Any]
+    missing: NDArray[np.bool_] | None = None
+    dtype: str = ""
+    levels: tuple[Level, ...] | None = None
+    ordered: bool = False
+    marker: Marker = "null"
+    nullable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns of equal length.
+
+    Parameters
+    ----------
+    columns : list of Column
+        The columns, in order.
+    n_rows : int
+        Their length.
+    names : list, optional
+        The columns' names; None for an array, whose columns are known by position.
+    """
+
+    columns: list[Column]
+    n_rows: int
+    names: list[Hashable] | None = None
+
+    def contiguous(self) -> Iterator[Column]:
+        """Give the columns one by one, each with its values side by side in memory.
+
+        Columns of a row-major array are copied out in small groups, which is many times faster
+        than walking through the whole array once for each.
+        """
+        for start in range(0, len(self.columns), _BLOCK):
+            group = self.columns[start : start + _BLOCK]
+            base = group[0].values.base
+            if (
+                isinstance(base, np.ndarray)
+                and group[0].values.dtype != object
+                and not group[0].values.flags.c_contiguous
+                and all(c.values.base is base and c.values.dtype == base.dtype for c in group)
+            ):
+                block = np.empty((len(group), self.n_rows), group[0].values.dtype)
+                for rows in _chunks(self.n_rows):
+                    for values, column in zip(block, group, strict=True):
+                        values[rows] = column.values[rows]
+                group = [replace(c, values=v) for c, v in zip(group, block, strict=True)]
+            yield from group
+
+
+def _chunks(n: int, size: int = 512) -> Iterator[slice]:
+    return (slice(i, min(i + size, n)) for i in range(0, n, size))
+
+
+def label(name: Hashable) -> str:
+    """Call a column what an error message should call it.
+
+    Examples
+    --------
+    >>> label("age"), label(3)
+    ("column 'age'", 'column 3')
+    """
+    return f"column {name!r}"
+
+
+def refuse_infinite(name: Hashable, values: NDArray[Any]) -> None:
+    """Raise if a float column holds an infinite value."""
+    infinite = np.isinf(values)
+    if infinite.any():
+        raise DataError(
+            f"{label(name)} holds {int(infinite.sum())} infinite value(s) (inf), the first in row "
+            f"{int(infinite.argmax())}. Replace them by numbers, or by NaN if they are unknown."
+        )
+
+
+def ticks(values: NDArray[Any]) -> NDArray[Any]:
+    """Give dates and durations as the integers that they are; leave anything else."""
+    return values.view(np.int64) if values.dtype.kind in "mM" else values

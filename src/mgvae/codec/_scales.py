@@ -1,0 +1,137 @@
+r"""Numbers <-> codes: the monotone maps of the numeric columns.
+
+:class:`Quantile` sends a value of cumulative probability :math:`p` to the normal score
+:math:`\Phi^{-1}(p)`, so that codes are about :math:`N(0, 1)` whatever the tails, and joins the
+scores of a few hundred knots by straight lines. A value :math:`v` that many rows share owns the
+whole interval of scores between :math:`\Phi^{-1}(P(X < v))` and :math:`\Phi^{-1}(P(X \le v))`:
+it is encoded as the score of the middle probability, and every code of the interval is decoded
+as exactly :math:`v`. :class:`Affine` only shifts and stretches. Both inverses stay between the
+smallest and the largest value seen.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr, ndtri
+
+__all__ = ["Affine", "Quantile", "Scale"]
+
+Floats = NDArray[np.float64]
+
+_KNOTS = 256  # points where the map bends
+_SPIKE_MASS, _SPIKE_ROWS = 0.01, 5  # a value with this much of the rows is a spike
+
+
+@dataclass(frozen=True)
+class Affine:
+    """The code is ``(value - shift) / stretch``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scale = Affine(low=2.0, high=6.0, shift=2.0, stretch=4.0)
+    >>> scale.forward(np.array([2.0, 3.0])), scale.backward(np.array([-1.0, 0.5]))
+    (array([0.  , 0.25]), array([2., 4.]))
+    """
+
+    low: float
+    high: float
+    shift: float
+    stretch: float
+
+    def forward(self, values: Floats) -> Floats:
+        """Encode; values outside the range seen are encoded as they are."""
+        return (values - self.shift) / self.stretch
+
+    def backward(self, codes: Floats) -> Floats:
+        """Decode into the range seen."""
+        return np.clip(codes * self.stretch + self.shift, self.low, self.high)
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """The code is the value's normal score.
+
+    Parameters
+    ----------
+    values : ndarray
+        The knots, increasing.
+    scores : ndarray
+        Their codes, increasing.
+    spikes : ndarray of shape (n_spikes, 3)
+        Position of a knot that owns an interval of codes, and the interval's two ends.
+    snap : bool
+        Whether only the knots themselves come back.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scale = Quantile.fit(np.arange(41.0), np.array([60] + [1] * 40))
+    >>> scale.backward(np.array([-3.0, -1.0, 0.2, 9.0]))
+    array([ 0.,  0.,  0., 40.])
+    """
+
+    values: Floats
+    scores: Floats
+    spikes: Floats
+    snap: bool = False
+
+    @classmethod
+    def fit(cls, values: Floats, counts: NDArray[np.int64], *, snap: bool = False) -> "Quantile":
+        """Place the knots on distinct, increasing values that were seen so many times."""
+        n = counts.sum()
+        upto = np.cumsum(counts) / n
+        below = upto - counts / n
+        scores = ndtri((below + upto) / 2)
+        spiky = (counts >= _SPIKE_ROWS) & (counts >= _SPIKE_MASS * n) & (not snap)
+        keep = np.ones(values.size, bool)
+        if values.size > _KNOTS and not snap:
+            grid = ndtr(np.linspace(scores[0], scores[-1], _KNOTS))
+            keep = spiky.copy()
+            keep[np.searchsorted(upto, grid[1:-1])] = True
+            keep[[0, -1]] = True
+        position = np.cumsum(keep) - 1
+        interval = np.clip(np.column_stack([below, upto])[spiky], 0.5 / n, 1 - 0.5 / n)
+        spikes = np.column_stack([position[spiky], ndtri(interval)])
+        return cls(values[keep], scores[keep], spikes, snap)
+
+    def forward(self, values: Floats) -> Floats:
+        """Encode; values outside the range seen are encoded as its ends."""
+        return np.interp(values, *self._bends)
+
+    def backward(self, codes: Floats) -> Floats:
+        """Decode into the range seen."""
+        if self.snap:
+            return self.values[np.searchsorted((self.scores[1:] + self.scores[:-1]) / 2, codes)]
+        return np.interp(codes, *self._flats)
+
+    @cached_property
+    def _bends(self) -> tuple[Floats, Floats]:
+        """Values and scores to encode by.
+
+        The nearest floats beside a spike are sent to the ends of its interval, so that no other
+        value's code falls into it.
+        """
+        at = self.spikes[:, 0].astype(np.intp)
+        spike = self.values[at]
+        beside = [np.nextafter(spike, -np.inf), np.nextafter(spike, np.inf)]
+        values = np.concatenate([self.values, *beside])
+        scores = np.concatenate([self.scores, self.spikes[:, 1], self.spikes[:, 2]])
+        values, first = np.unique(values, return_index=True)
+        return values, np.maximum.accumulate(scores[first])
+
+    @cached_property
+    def _flats(self) -> tuple[Floats, Floats]:
+        """Scores and values to decode by: a spike has the same value at both ends."""
+        at = self.spikes[:, 0].astype(np.intp)
+        plain = np.ones(self.values.size, bool)
+        plain[at] = False
+        scores = np.concatenate([self.scores[plain], self.spikes[:, 1], self.spikes[:, 2]])
+        values = np.concatenate([self.values[plain], self.values[at], self.values[at]])
+        order = np.lexsort([values, scores])
+        return scores[order], values[order]
+
+
+Scale = Affine | Quantile

@@ -1,0 +1,241 @@
+"""Kinds and names <-> plain data that JSON can hold.
+
+What is read back may come from a damaged or a hostile file: every field is checked, unknown ones
+are refused, and nothing is allocated by a size that the data merely claim.
+"""
+
+import math
+import re
+from collections.abc import Callable, Container, Hashable, Mapping
+from dataclasses import fields
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mgvae.codec._columns import Level
+from mgvae.codec._kinds import Kind, Numeric
+from mgvae.codec._levels import Constant, Empty, Identifier, Levels, Text
+from mgvae.codec._scales import Affine, Quantile, Scale
+from mgvae.errors import DataError
+
+__all__ = ["Fields", "kind_from_dict", "kind_to_dict", "plain", "unplain"]
+
+_DTYPE = re.compile(
+    r"u?int(8|16|32|64)|float(16|32|64|96|128)|bool|object|bytes"
+    r"|(datetime|timedelta)64(\[\d{0,6}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?"
+)
+_ACTIVATIONS = ("identity", "sigmoid", "tanh")
+_LIKELIHOODS = ("gaussian", "squared_error", "bernoulli")
+_LEVEL_TYPES = (str, bytes, bool, int, float)
+
+
+def plain(value: Any) -> Any:
+    """Give a field's value as JSON can hold it.
+
+    Examples
+    --------
+    >>> plain((1, b"a", ("x", 2)))
+    [1, {'bytes': '61'}, ['x', 2]]
+    """
+    if isinstance(value, tuple | list):
+        return [plain(item) for item in value]
+    if isinstance(value, bytes):
+        return {"bytes": value.hex()}
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, Affine | Quantile):
+        return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
+    return value
+
+
+def unplain(value: Any) -> Any:
+    """Undo :func:`plain` for a level or a column's name."""
+    if isinstance(value, list):
+        return tuple(unplain(item) for item in value)
+    if isinstance(value, dict) and list(value) == ["bytes"]:
+        try:
+            return bytes.fromhex(value["bytes"])
+        except (TypeError, ValueError) as error:
+            raise DataError(f"{value!r:.60} does not spell bytes.") from error
+    return value
+
+
+class Fields:
+    """A mapping whose fields are taken out one by one, each by its type.
+
+    Examples
+    --------
+    >>> fields = Fields({"size": 3}, "the example")
+    >>> fields.take("size", int)
+    3
+    >>> fields.finish()
+    """
+
+    def __init__(self, data: Any, where: str) -> None:
+        if not isinstance(data, Mapping):
+            raise DataError(f"{where} must be a mapping, got {data!r:.60}.")
+        self.data = dict(data)
+        self.where = where
+
+    def take(self, name: str, *types: type) -> Any:
+        """Take out a field of one of the types (of which a bool is not an int)."""
+        value = self.data.pop(name, None)
+        if type(value) not in types or (isinstance(value, float) and not math.isfinite(value)):
+            self.refuse(name, value)
+        return value
+
+    def choose(self, name: str, allowed: Container[Any]) -> Any:
+        """Take out a text that is one of a few."""
+        value = self.take(name, str)
+        return value if value in allowed else self.refuse(name, value)
+
+    def dtype(self) -> str:
+        """Take out the field ``dtype``."""
+        value: str = self.take("dtype", str)
+        return value if _DTYPE.fullmatch(value) else self.refuse("dtype", value)
+
+    def levels(self, name: str, least: int = 0) -> tuple[Level, ...]:
+        """Take out distinct levels, all of one type."""
+        levels = unplain(self.take(name, list))
+        types = set(map(type, levels))
+        if len(types) > 1 or not types <= set(_LEVEL_TYPES) or len(set(levels)) != len(levels):
+            self.refuse(name, levels)
+        return levels if len(levels) >= least else self.refuse(name, levels)
+
+    def numbers(self, name: str, *types: type) -> list[Any]:
+        """Take out a list of finite numbers."""
+        values: list[Any] = self.take(name, list)
+        if not all(type(v) in types and math.isfinite(v) for v in values):
+            self.refuse(name, values)
+        return values
+
+    def finish(self) -> None:
+        """Refuse what is left."""
+        for name, value in self.data.items():
+            self.refuse(name, value)
+
+    def refuse(self, name: str, value: Any) -> NoReturn:
+        """Raise for a field."""
+        raise DataError(f"{self.where}: the field {name!r} cannot be {value!r:.60}.")
+
+
+def kind_to_dict(kind: Kind) -> dict[str, Any]:
+    """Give a kind as plain data."""
+    values = {f.name: plain(getattr(kind, f.name)) for f in fields(kind)}  # type: ignore[arg-type]
+    return {"form": kind.form, **values}
+
+
+def kind_from_dict(data: Any, where: str) -> Kind:
+    """Undo :func:`kind_to_dict`."""
+    given = Fields(data, where)
+    kind = _BUILDERS[given.choose("form", _BUILDERS)](given)
+    given.finish()
+    return kind
+
+
+def _numeric(given: Fields) -> Kind:
+    dtype = given.dtype()
+    letter = np.dtype(dtype).kind
+    whole = letter in "iumM"
+    low, high = (given.take(end, int if whole else float) for end in ("low", "high"))
+    bounds = np.iinfo(np.int64 if letter in "mM" else dtype) if whole else np.finfo(dtype)
+    if letter in "bO" or not bounds.min <= low < high <= bounds.max:
+        given.refuse("low", low)
+    nullable, decimals = given.take("nullable", bool), given.take("decimals", int, type(None))
+    step = given.take("step", int)
+    if not 1 <= step < 2**63 or not 0 <= (decimals or 0) <= 15:
+        given.refuse("step", step)
+    return Numeric(
+        kind=given.choose("kind", ("continuous", "integer", "datetime", "duration")),
+        dtype=dtype,
+        low=low,
+        high=high,
+        scale=_scale(Fields(given.take("scale", dict), given.where)),
+        step=step,
+        decimals=decimals,
+        nullable=nullable,
+        activation=given.choose("activation", _ACTIVATIONS),
+        likelihood=given.choose("likelihood", _LIKELIHOODS),
+    )
+
+
+def _scale(given: Fields) -> Scale:
+    scale: Scale
+    if "stretch" in given.data:
+        scale = Affine(*(given.take(name, float) for name in ("low", "high", "shift", "stretch")))
+        if scale.stretch <= 0:
+            given.refuse("stretch", scale.stretch)
+    else:
+        values, scores = (np.array(given.numbers(n, float)) for n in ("values", "scores"))
+        rows = given.take("spikes", list)
+        if any(not isinstance(r, list) or len(r) != 3 for r in rows):
+            given.refuse("spikes", rows)
+        spikes = np.array([Fields({"spike": r}, given.where).numbers("spike", float) for r in rows])
+        spikes = spikes.reshape(-1, 3)
+        scale = Quantile(values, scores, spikes, given.take("snap", bool))
+        if values.size < 2 or values.shape != scores.shape or not _rises(values, scores):
+            given.refuse("values", values)
+        if not np.isin(spikes[:, 0], np.arange(values.size)).all() or not _rises(spikes[:, 0]):
+            given.refuse("spikes", rows)
+    given.finish()
+    return scale
+
+
+def _rises(*arrays: NDArray[Any]) -> bool:
+    return all(bool((np.diff(array) > 0).all()) for array in arrays)
+
+
+def _levels(given: Fields) -> Kind:
+    levels = given.levels("levels", least=2)
+    slots, counts = (tuple(given.numbers(name, int)) for name in ("slots", "counts"))
+    if len(slots) != len(levels) or set(slots) != set(range(max(slots) + 1)):
+        given.refuse("slots", slots)
+    if len(counts) != len(levels) or min(counts) < 1 or max(counts) >= 2**63:
+        given.refuse("counts", counts)
+    return Levels(
+        kind=given.choose("kind", ("categorical", "ordinal", "boolean")),
+        dtype=given.dtype(),
+        levels=levels,
+        slots=slots,
+        counts=counts,
+        coded=given.take("coded", bool),
+        nullable=given.take("nullable", bool),
+    )
+
+
+def _constant(given: Fields) -> Kind:
+    value = unplain(given.data.pop("value", None))
+    if type(value) not in _LEVEL_TYPES:
+        given.refuse("value", value)
+    return Constant(given.dtype(), value, given.take("coded", bool), given.take("nullable", bool))
+
+
+def _empty(given: Fields) -> Kind:
+    return Empty(given.dtype(), given.take("coded", bool))
+
+
+def _identifier(given: Fields) -> Kind:
+    start, width = given.take("start", int), given.take("width", int)
+    if not -(2**63) <= start <= 2**64 or not 0 <= width <= 15:
+        given.refuse("start", start)
+    return Identifier(given.dtype(), given.take("prefix", str), start, width, _rate(given))
+
+
+def _text(given: Fields) -> Kind:
+    return Text(given.dtype(), given.levels("texts", least=1), _rate(given))
+
+
+def _rate(given: Fields) -> float:
+    rate: float = given.take("missing_rate", float)
+    return rate if 0 <= rate <= 1 else given.refuse("missing_rate", rate)
+
+
+_BUILDERS: dict[str, Callable[[Fields], Kind]] = {
+    "numeric": _numeric,
+    "levels": _levels,
+    "constant": _constant,
+    "empty": _empty,
+    "identifier": _identifier,
+    "text": _text,
+}

@@ -1,0 +1,67 @@
+"""Columns and labels -> pyarrow."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import types
+
+from mgvae.codec._columns import Column, ticks
+from mgvae.codec.containers._objects import to_objects
+
+__all__ = ["append", "build_array", "build_labels", "build_table"]
+
+
+def build_table(table: Any, columns: Sequence[Column]) -> Any:
+    """Give columns as a Table with the schema of ``table``."""
+    arrays = [
+        build_array(column, field.type) for column, field in zip(columns, table.schema, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=table.schema)
+
+
+def append(old: Any, new: Any) -> Any:
+    """Put a Table below a Table, or an array below an array."""
+    if isinstance(old, pa.Table):
+        return pa.concat_tables([old, new])
+    if isinstance(old, pa.ChunkedArray):
+        return pa.chunked_array([*old.chunks, new], old.type)
+    if types.is_dictionary(old.type):
+        both = pa.chunked_array([old, new]).unify_dictionaries()
+        return pa.concat_arrays(both.chunks)
+    return pa.concat_arrays([old, new])
+
+
+def build_labels(y: Any, labels: Any) -> Any:
+    """Give class labels as an array of the type of ``y``."""
+    if isinstance(y, pa.Table):
+        return pa.Table.from_arrays([build_labels(y.column(0), labels)], schema=y.schema)
+    if types.is_dictionary(y.type):
+        return pa.array(labels.tolist(), y.type.value_type).cast(y.type)
+    return pa.array(labels.tolist(), y.type)
+
+
+def build_array(column: Column, kind: Any) -> Any:
+    """Give a column's cells as an Arrow array of a type."""
+    missing, values = column.missing, column.values
+    if missing is not None and missing.all():
+        return pa.nulls(len(values), kind)
+    if column.levels is not None:
+        codes = pa.array(values.astype(kind.index_type.to_pandas_dtype()), mask=missing)
+        levels = pa.array(list(column.levels)).cast(kind.value_type)
+        return pa.DictionaryArray.from_arrays(codes, levels, ordered=kind.ordered)
+    if types.is_temporal(kind):
+        return _times(column, kind)
+    if types.is_floating(kind) and missing is not None and column.marker == "nan":
+        return pa.array(np.where(missing, np.nan, values).astype(values.dtype), kind)
+    if values.dtype.kind == "O":
+        return pa.array(to_objects(column), kind)
+    return pa.array(values, mask=missing).cast(kind)
+
+
+def _times(column: Column, kind: Any) -> Any:
+    unit = "D" if types.is_date32(kind) else "ms" if types.is_date64(kind) else kind.unit
+    counted = ticks(column.values.astype(f"{column.values.dtype.kind}8[{unit}]"))
+    narrow = np.int32 if kind.bit_width == 32 else np.int64
+    return pa.array(counted.astype(narrow), mask=column.missing).cast(kind)

@@ -1,0 +1,97 @@
+"""DataFrames and Arrow tables -> columns, through narwhals."""
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Hashable
+from dataclasses import replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from mgvae.codec._columns import CellTypeError, Column, Level, Marker, Table, label, refuse_infinite
+from mgvae.codec.containers._objects import from_objects, neutral_level
+from mgvae.errors import DataError
+
+__all__ = ["read_frame"]
+
+_Series = nw.Series[Any]
+_DAY = dt.date(2000, 1, 1)
+_MIDNIGHT = dt.datetime(2000, 1, 1)
+
+
+def read_frame(frame: Any, names: list[Hashable]) -> Table:
+    """Give the columns of a pandas or polars DataFrame or of a pyarrow Table."""
+    repeated = [repr(name) for name, times in Counter(names).items() if times > 1]
+    if repeated:
+        raise DataError(
+            f"X has more than one column named {', '.join(repeated)}. Rename or drop the others."
+        )
+    native = nw.from_native(frame, eager_only=True)
+    columns = [_read(n, s) for n, s in zip(names, native.iter_columns(), strict=True)]
+    return Table(columns, len(native), names)
+
+
+def _read(name: Hashable, series: _Series) -> Column:
+    native = series.to_native()
+    dtype = str(getattr(native, "dtype", None) or native.type)
+    if dtype.startswith("Sparse["):
+        native = native.sparse.to_dense()
+        series = nw.from_native(native, series_only=True)
+    nulls: NDArray[np.bool_] | None = np.asarray(series.is_null().to_numpy(), bool)
+    nulls = nulls if nulls is not None and nulls.any() else None
+    kind = series.dtype
+
+    if isinstance(kind, nw.Categorical | nw.Enum):
+        codes, levels, ordered = _codes(native)
+        return Column(name, codes, nulls, dtype, levels, ordered)
+    if isinstance(kind, nw.Boolean) or kind.is_integer():
+        fill = False if isinstance(kind, nw.Boolean) else 0
+        values = (series if nulls is None else series.fill_null(fill)).to_numpy()
+        plain = isinstance(getattr(native, "dtype", None), np.dtype)
+        return Column(name, values, nulls, dtype, nullable=not plain)
+    if kind.is_nested():
+        raise CellTypeError(
+            f"{label(name)} has the type {dtype}, whose cells are tables themselves. Spread them "
+            "over columns of their own, or drop the column."
+        )
+    values = series.to_numpy()
+    if values.dtype.kind == "c":
+        raise DataError(f"Complex data not supported: {label(name)} has the type {dtype}.")
+    if values.dtype.kind == "f":
+        refuse_infinite(name, values)
+        missing = np.isnan(values)
+        marker: Marker = "nan" if nulls is None else "null"
+        return Column(name, values, missing if missing.any() else None, dtype, marker=marker)
+    if values.dtype.kind in "mM":
+        return Column(name, values, nulls, dtype)
+    if isinstance(kind, nw.Time):
+        present = slice(None) if nulls is None else ~nulls
+        since = [dt.datetime.combine(_DAY, time) - _MIDNIGHT for time in values[present]]
+        values = np.full(len(values), None, object)
+        values[present] = since
+    column = from_objects(name, values)
+    return column if dtype == "object" else replace(column, dtype=dtype, marker="null")
+
+
+def _codes(native: Any) -> tuple[NDArray[Any], tuple[Level, ...], bool]:
+    """Give a categorical column as positions, levels, and whether these are ordered."""
+    if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
+        levels = tuple(neutral_level(level) for level in native.cat.categories)
+        return native.cat.codes.to_numpy(), levels, bool(native.cat.ordered)
+    if hasattr(native, "to_physical"):  # polars
+        import polars as pl
+
+        known = getattr(native.dtype, "categories", None)
+        if not isinstance(native.dtype, pl.Enum):
+            known = native.unique().drop_nulls().cast(pl.String).sort()
+            native = native.cast(pl.Enum(known))
+        levels = tuple(known.to_list())
+        return native.to_physical().fill_null(0).to_numpy(), levels, False
+    if hasattr(native, "array"):  # pandas, held by pyarrow
+        native = native.array.__arrow_array__()
+    array = native.unify_dictionaries().combine_chunks()
+    array = array.chunk(0) if hasattr(array, "chunk") else array
+    levels = tuple(neutral_level(level) for level in array.dictionary.to_pylist())
+    return array.indices.fill_null(0).to_numpy(), levels, bool(native.type.ordered)

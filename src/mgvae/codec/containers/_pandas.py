@@ -1,0 +1,73 @@
+"""Columns and labels -> pandas."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from mgvae.codec._columns import Column
+from mgvae.codec.containers._index import fresh_index
+from mgvae.codec.containers._objects import neutral_level, positions, to_objects
+
+__all__ = ["append_frame", "append_labels", "build_frame", "build_labels"]
+
+
+def build_frame(frame: Any, columns: Sequence[Column], index: Any = None) -> Any:
+    """Give columns as a DataFrame with the types of ``frame``."""
+    types = zip(columns, frame.dtypes, strict=True)
+    cells = {i: _cells(column, dtype) for i, (column, dtype) in enumerate(types)}
+    new = frame.iloc[:0]._constructor(pd.DataFrame(cells, index=index, copy=False))
+    new.columns = frame.columns
+    new.attrs = frame.attrs
+    return new
+
+
+def append_frame(frame: Any, columns: Sequence[Column]) -> Any:
+    """Put columns below the rows of ``frame``."""
+    new = build_frame(frame, columns, fresh_index(frame.index, len(columns[0].values)))
+    return pd.concat([frame, new])
+
+
+def build_labels(y: Any, labels: Any) -> Any:
+    """Give class labels as a Series, or a DataFrame of one column, of the type of ``y``."""
+    if isinstance(y, pd.DataFrame):
+        return build_labels(y.iloc[:, 0], labels).to_frame().set_axis(y.columns, axis=1)
+    return pd.Series(pd.array(labels, dtype=y.dtype), name=y.name)
+
+
+def append_labels(y: Any, labels: Any, index: Any) -> Any:
+    """Put class labels below ``y``; ``index`` is that of the rows, if they have one."""
+    new = build_labels(y, labels)
+    new.index = fresh_index(y.index, len(new))
+    both = pd.concat([y, new])
+    if index is not None:
+        both.index = index
+    return both
+
+
+def _cells(column: Column, dtype: Any) -> Any:
+    """Give a column's cells as an array of a pandas dtype."""
+    if isinstance(dtype, pd.SparseDtype):
+        return pd.arrays.SparseArray(_cells(column, dtype.subtype), dtype=dtype)
+    if isinstance(dtype, pd.ArrowDtype):
+        from mgvae.codec.containers._arrow import build_array
+
+        return pd.array(build_array(column, dtype.pyarrow_dtype), dtype=dtype)
+    if isinstance(dtype, pd.CategoricalDtype):
+        codes = positions(column, [neutral_level(level) for level in dtype.categories])
+        return pd.Categorical.from_codes(codes, dtype=dtype)
+    if dtype == object:
+        return pd.Series(to_objects(column), dtype=object).array  # no type is guessed from it
+    if isinstance(dtype, pd.StringDtype):
+        return pd.array(to_objects(column), dtype=dtype)
+    if isinstance(dtype, np.dtype):
+        cells = column.values.astype(dtype)
+    elif isinstance(dtype, pd.DatetimeTZDtype):
+        times = pd.DatetimeIndex(column.values).tz_localize("UTC").tz_convert(dtype.tz)
+        cells = times.array.astype(dtype)
+    else:
+        cells = pd.array(column.values, dtype=dtype)
+    if column.missing is not None:
+        cells[column.missing] = None
+    return cells

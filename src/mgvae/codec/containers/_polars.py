@@ -1,0 +1,46 @@
+"""Columns and labels -> polars."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from mgvae.codec._columns import Column, ticks
+from mgvae.codec.containers._objects import to_objects
+
+__all__ = ["append", "build_frame", "build_labels"]
+
+
+def build_frame(frame: Any, columns: Sequence[Column]) -> Any:
+    """Give columns as a DataFrame with the schema of ``frame``."""
+    schema = frame.schema
+    return pl.DataFrame([_series(c, schema[c.name]) for c in columns])
+
+
+def append(old: Any, new: Any) -> Any:
+    """Put a DataFrame below a DataFrame, or a Series below a Series."""
+    return pl.concat([old, new])
+
+
+def build_labels(y: Any, labels: Any) -> Any:
+    """Give class labels as a Series, or a DataFrame of one column, of the type of ``y``."""
+    if isinstance(y, pl.DataFrame):
+        return build_labels(y.to_series(), labels).to_frame()
+    return pl.Series(y.name, labels.tolist(), dtype=y.dtype)
+
+
+def _series(column: Column, dtype: Any) -> Any:
+    name = str(column.name)
+    values, missing = column.values, column.missing
+    if missing is not None and missing.all():
+        return pl.Series(name, [None] * len(values), dtype=dtype)
+    if column.levels is not None or values.dtype.kind == "O":
+        return pl.Series(name, to_objects(column).tolist(), dtype=dtype)
+    if values.dtype.kind in "mM":
+        unit = {pl.Date: "D", pl.Time: "ns"}.get(dtype.base_type()) or dtype.time_unit
+        values = ticks(values.astype(f"{values.dtype.kind}8[{unit}]"))
+    if missing is not None and column.marker == "nan":
+        values, missing = np.where(missing, np.nan, values), None
+    series = pl.Series(name, values).cast(dtype)
+    return series if missing is None else series.set(pl.Series(missing), None)
