@@ -15,13 +15,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mgvae.samplers import MGVAE
+    from mgvae.classifiers import TorchClassifier
+    from mgvae.samplers import CGAN, CVAE, MGVAE
 
-__all__ = ["MGVAE", "__version__"]
+__all__ = ["CGAN", "CVAE", "MGVAE", "TorchClassifier", "__version__"]
 
 __version__ = "0.1.0"
 
-_HOMES = {"MGVAE": "mgvae.samplers"}
+_HOMES = {
+    "CGAN": "mgvae.samplers",
+    "CVAE": "mgvae.samplers",
+    "MGVAE": "mgvae.samplers",
+    "TorchClassifier": "mgvae.classifiers",
+}
 
 
 def __getattr__(name: str) -> Any:

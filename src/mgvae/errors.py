@@ -8,6 +8,7 @@ column, the rule, the value that broke it, and the remedy.
 __all__ = [
     "CodecWarning",
     "CollapseError",
+    "CollapseWarning",
     "DataError",
     "DivergenceError",
     "MGVAEError",
@@ -42,3 +43,7 @@ class MGVAEWarning(UserWarning):
 
 class CodecWarning(MGVAEWarning):
     """A column needs a treatment that its owner should know of."""
+
+
+class CollapseWarning(MGVAEWarning):
+    """A trained generator gives (nearly) the same sample whatever its noise."""

@@ -34,11 +34,14 @@ __all__ = [
     "DecoderOutput",
     "EarlyStopping",
     "Stage",
+    "adam",
+    "blocks",
     "finetune",
     "fisher_of_generated",
     "generate",
     "latent_means",
     "pretrain",
+    "take",
     "translate",
 ]
 
@@ -193,7 +196,7 @@ def _learn(
     def loss(step: int) -> dict[str, Tensor]:  # noqa: ARG001
         batch = learned[rng.choice(len(learned), n_batch, replace=False, shuffle=False)]
         exemplars = majority[rng.integers(len(majority), size=n_exemplars)]
-        chosen = _take(rows, np.concatenate([batch, exemplars])).to(device)
+        chosen = take(rows, np.concatenate([batch, exemplars])).to(device)
         own = None
         if stage.leave_one_out and n_exemplars:
             own = own_exemplars(batch, exemplars).to(device)
@@ -208,7 +211,7 @@ def _learn(
     if early_stopping is not None:
         validation = _held_out(vae, rows, majority, stage, early_stopping, for_validation)
     return train(
-        [Player(loss, _adam(vae, stage.learning_rate))],
+        [Player(loss, adam(vae, stage.learning_rate))],
         stage=name,
         steps=stage.steps,
         schedule=stage.schedule,
@@ -218,12 +221,24 @@ def _learn(
     )
 
 
-def _take(rows: Tensor, positions: Positions) -> Tensor:
+def take(rows: Tensor, positions: Positions) -> Tensor:
     """Copy out whole rows (``index_select`` moves a row at once, indexing a number at a time)."""
     return rows.index_select(0, torch.from_numpy(positions))
 
 
-def _adam(vae: VAE, learning_rate: float) -> torch.optim.Optimizer:
+def blocks(n: int) -> list[int]:
+    """Cut ``n`` rows into blocks that pass through a network at once.
+
+    Examples
+    --------
+    >>> blocks(20_000)
+    [16384, 3616]
+    """
+    return [min(_BLOCK, n - start) for start in range(0, n, _BLOCK)]
+
+
+def adam(vae: VAE, learning_rate: float) -> torch.optim.Optimizer:
+    """Make the optimiser: Adam, faster for the likelihood's variances."""
     fast = {id(p) for p in vae.likelihood.parameters()}
     groups = [
         {"params": [p for p in vae.parameters() if id(p) not in fast], "lr": learning_rate},
@@ -245,8 +260,8 @@ def _held_out(
     for_rows, for_noise = seeds.spawn(2)
     size = min(len(majority), max(stage.n_exemplars, 1))
     chosen = majority[np.random.default_rng(for_rows).choice(len(majority), size, replace=False)]
-    x = _take(rows, early_stopping.rows).to(device)
-    exemplars = _take(rows, chosen).to(device)
+    x = take(rows, early_stopping.rows).to(device)
+    exemplars = take(rows, chosen).to(device)
     noise = torch.randn(
         len(x), vae.latent_size, generator=torch_generator(for_noise, device), device=device
     )
@@ -298,7 +313,7 @@ def fisher_of_generated(
         n, vae.latent_size, generator=torch_generator(for_noise, device), device=device
     )
     chosen = majority[rng.integers(len(majority), size=n_exemplars)]
-    exemplars = _take(rows, chosen).to(device)
+    exemplars = take(rows, chosen).to(device)
 
     def single(model: nn.Module, x: Tensor, noise: Tensor) -> Tensor:
         if not isinstance(model, VAE):
@@ -331,7 +346,7 @@ def latent_means(vae: VAE, rows: Tensor, positions: Positions) -> Tensor:
     """
     device = vae.log_variance.device
     means = [
-        vae.mean(_take(rows, positions[start : start + _BLOCK]).to(device)).cpu()
+        vae.mean(take(rows, positions[start : start + _BLOCK]).to(device)).cpu()
         for start in range(0, len(positions), _BLOCK)
     ]
     return torch.cat(means) if means else torch.empty(0, vae.latent_size)
@@ -370,15 +385,15 @@ def translate(
     device = vae.log_variance.device
     generator = torch_generator(seeds, device)
     scale = temperature * torch.exp(0.5 * vae.log_variance)
-    blocks = []
+    made = []
     for start in range(0, len(centres), _BLOCK):
         c = centres[start : start + _BLOCK].to(device)
         noise = torch.randn(c.shape, generator=generator, device=device)
         z = c + scale * noise if vae.prior == "majority" else temperature * noise
         raw = vae.decoder(z)
         drawn = vae.likelihood.draw(raw, generator, numeric_noise=decoder_output == "sample")
-        blocks.append(drawn.cpu())
-    return torch.cat(blocks) if blocks else torch.empty(0, vae.likelihood.width)
+        made.append(drawn.cpu())
+    return torch.cat(made) if made else torch.empty(0, vae.likelihood.width)
 
 
 def generate(

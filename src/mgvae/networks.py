@@ -23,13 +23,15 @@ class Bodies:
     decoder: nn.Module
 
 
-def mlp(sizes: Sequence[int]) -> nn.Sequential:
-    """Stack fully connected layers with ReLU between them (not after the last).
+def mlp(sizes: Sequence[int], slope: float = 0.0) -> nn.Sequential:
+    """Stack fully connected layers with (leaky) ReLU between them (not after the last).
 
     Parameters
     ----------
     sizes : sequence of int
         Width of the input, the hidden layers, and the output.
+    slope : float
+        Slope of the activation below zero; 0 is the plain ReLU.
 
     Examples
     --------
@@ -38,11 +40,14 @@ def mlp(sizes: Sequence[int]) -> nn.Sequential:
     """
     layers: list[nn.Module] = []
     for wide, narrow in pairwise(sizes):
-        layers += [nn.Linear(wide, narrow), nn.ReLU(inplace=True)]
+        activation = nn.LeakyReLU(slope, inplace=True) if slope else nn.ReLU(inplace=True)
+        layers += [nn.Linear(wide, narrow), activation]
     return nn.Sequential(*layers[:-1])
 
 
-def mlp_bodies(width: int, hidden_sizes: Sequence[int], latent_size: int) -> Bodies:
+def mlp_bodies(
+    width: int, hidden_sizes: Sequence[int], latent_size: int, condition_size: int = 0
+) -> Bodies:
     """Lay out the encoder D - h1 - h2 and the decoder z - h2 - h1 - D, with ReLU.
 
     Parameters
@@ -53,6 +58,8 @@ def mlp_bodies(width: int, hidden_sizes: Sequence[int], latent_size: int) -> Bod
         h1, h2, ... as the encoder sees them.
     latent_size : int
         Length of the latent code.
+    condition_size : int
+        Length of a condition that is joined to the row and to the code.
 
     Examples
     --------
@@ -60,5 +67,6 @@ def mlp_bodies(width: int, hidden_sizes: Sequence[int], latent_size: int) -> Bod
     >>> bodies.features
     300
     """
-    encoder = nn.Sequential(mlp([width, *hidden_sizes]), nn.ReLU(inplace=True))
-    return Bodies(encoder, hidden_sizes[-1], mlp([latent_size, *reversed(hidden_sizes), width]))
+    encoder = nn.Sequential(mlp([width + condition_size, *hidden_sizes]), nn.ReLU(inplace=True))
+    decoder = mlp([latent_size + condition_size, *reversed(hidden_sizes), width])
+    return Bodies(encoder, hidden_sizes[-1], decoder)

@@ -22,7 +22,15 @@ from mgvae.likelihood import Likelihood
 from mgvae.networks import Bodies
 from mgvae.prior import log_majority_mixture, log_standard_normal
 
-__all__ = ["VAE", "Elbo", "PosteriorVariance", "PriorName", "elbo", "elbo_with_exemplars"]
+__all__ = [
+    "VAE",
+    "Elbo",
+    "PosteriorVariance",
+    "PriorName",
+    "elbo",
+    "elbo_with_exemplars",
+    "join",
+]
 
 PosteriorVariance = Literal["head", "shared"]
 PriorName = Literal["majority", "standard"]
@@ -110,7 +118,13 @@ class Elbo:
         }
 
 
-def elbo(vae: VAE, x: Tensor, noise: Tensor, centres: Tensor) -> Elbo:
+def elbo(
+    vae: VAE,
+    x: Tensor,
+    noise: Tensor,
+    centres: Tensor | None = None,
+    condition: Tensor | None = None,
+) -> Elbo:
     """Estimate Eq. 4 for every row of ``x`` with one draw of z.
 
     Parameters
@@ -121,8 +135,10 @@ def elbo(vae: VAE, x: Tensor, noise: Tensor, centres: Tensor) -> Elbo:
         Encoded rows.
     noise : Tensor of shape (n, d)
         Standard normal draws.
-    centres : Tensor of shape (S, d)
-        Latent means of the exemplars; not used by the standard prior.
+    centres : Tensor of shape (S, d), optional
+        Latent means of the exemplars; the standard prior has none.
+    condition : Tensor of shape (n, k), optional
+        What is joined to the rows and to the codes in a conditional model.
 
     Returns
     -------
@@ -141,7 +157,7 @@ def elbo(vae: VAE, x: Tensor, noise: Tensor, centres: Tensor) -> Elbo:
     >>> elbo(vae, x, noise, centres=vae.mean(torch.ones(5, 4))).divergence.shape
     torch.Size([3])
     """
-    return _elbo(vae, x, vae.encoder(x), noise, centres, None)
+    return _elbo(vae, x, vae.encoder(join(x, condition)), noise, centres, None, condition)
 
 
 def elbo_with_exemplars(vae: VAE, rows: Tensor, noise: Tensor, own: Tensor | None = None) -> Elbo:
@@ -177,18 +193,29 @@ def elbo_with_exemplars(vae: VAE, rows: Tensor, noise: Tensor, own: Tensor | Non
     n = noise.shape[0]
     features, others = vae.encoder(rows).split([n, len(rows) - n])
     centres = vae.mean_head(others)
-    return _elbo(vae, rows[:n], features, noise, centres, own)
+    return _elbo(vae, rows[:n], features, noise, centres, own, None)
+
+
+def join(a: Tensor, b: Tensor | None) -> Tensor:
+    """Put a condition beside rows or codes, if there is one."""
+    return a if b is None else torch.cat([a, b], -1)
 
 
 def _elbo(
-    vae: VAE, x: Tensor, features: Tensor, noise: Tensor, centres: Tensor, own: Tensor | None
+    vae: VAE,
+    x: Tensor,
+    features: Tensor,
+    noise: Tensor,
+    centres: Tensor | None,
+    own: Tensor | None,
+    condition: Tensor | None,
 ) -> Elbo:
     mean = vae.mean_head(features)
     log_variance = vae.log_posterior_variance(features, mean)
     z = torch.addcmul(mean, torch.exp(0.5 * log_variance), noise)
     log_q = -0.5 * ((noise.square() + log_variance).sum(-1) + vae.latent_size * _LOG_2PI)
-    if vae.prior == "majority":
+    if vae.prior == "majority" and centres is not None:
         log_p = log_majority_mixture(z, centres, vae.log_variance, own)
     else:
         log_p = log_standard_normal(z)
-    return Elbo(vae.likelihood.log_prob(x, vae.decoder(z)), log_q - log_p)
+    return Elbo(vae.likelihood.log_prob(x, vae.decoder(join(z, condition))), log_q - log_p)

@@ -91,6 +91,13 @@ class Job:
     seeds: np.random.SeedSequence
     callback: Callback | None
 
+    def codes(self) -> Positions:
+        """Give the class code of every row."""
+        codes = np.empty(len(self.rows), np.int64)
+        for code, rows in enumerate(self.members):
+            codes[rows] = code
+        return codes
+
 
 @dataclass(frozen=True)
 class Trained:

@@ -1,8 +1,6 @@
 """The majority-guided VAE as an imbalanced-learn over-sampler."""
 
 import copy
-import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -34,7 +32,8 @@ from mgvae.mgvae import (
 from mgvae.networks import mlp_bodies
 from mgvae.samplers._base import GenerativeSampler, Job, Trained
 from mgvae.samplers._presets import PRESETS
-from mgvae.training import Callback, History, constant, cosine
+from mgvae.samplers._settings import layer_sizes, stage
+from mgvae.training import Callback, History
 from mgvae.vae import VAE, PosteriorVariance, PriorName
 
 __all__ = ["MGVAE"]
@@ -324,10 +323,10 @@ class MGVAE(GenerativeSampler):
         majority = job.members[job.majority]
         vae = build(lambda: self._vae(job), torch_generator(for_weights)).to(job.device)
         history: list[History] = []
-        stage = self._stage(self.pretrain_steps, self.pretrain_learning_rate, len(majority))
+        first = self._stage(self.pretrain_steps, self.pretrain_learning_rate, len(majority))
         fisher: dict[str, Tensor] | None = None
-        if stage.steps:
-            history.append(pretrain(vae, job.rows, majority, stage, for_pretraining, job.callback))
+        if first.steps:
+            history.append(pretrain(vae, job.rows, majority, first, for_pretraining, job.callback))
             if self.ewc_weight > 0:
                 fisher = fisher_of_generated(
                     vae, job.rows, majority, self.fisher_samples, self.n_exemplars, for_fisher
@@ -373,18 +372,18 @@ class MGVAE(GenerativeSampler):
         """Fine-tune a copy of the pre-trained model on one class."""
         vae = copy.deepcopy(pretrained)
         for_training, for_held_out = seeds.spawn(2)
-        stage = self._stage(self.finetune_steps, self.finetune_learning_rate, len(minority))
+        second = self._stage(self.finetune_steps, self.finetune_learning_rate, len(minority))
         consolidation = Consolidation(vae, fisher, self.ewc_weight) if fisher is not None else None
         early_stopping = None
         if self.early_stopping and len(minority) >= _ENOUGH:
             shuffled = np.random.default_rng(for_held_out).permutation(minority)
             n = max(1, round(self.validation_fraction * len(minority)))
             minority = np.sort(shuffled[n:])
-            early_stopping = EarlyStopping(shuffled[:n], max(1, stage.steps // 20), self.patience)
+            early_stopping = EarlyStopping(shuffled[:n], max(1, second.steps // 20), self.patience)
         try:
             with threads(self.n_threads):
                 history = finetune(
-                    vae, rows, minority, majority, stage, for_training,
+                    vae, rows, minority, majority, second, for_training,
                     consolidation=consolidation, early_stopping=early_stopping,
                     name=f"fine-tuning of class {name}", callback=callback,
                 )  # fmt: skip
@@ -395,7 +394,7 @@ class MGVAE(GenerativeSampler):
         return vae, history
 
     def _vae(self, job: Job) -> VAE:
-        sizes = _sizes(self.hidden_sizes)
+        sizes = layer_sizes(self.hidden_sizes)
         return VAE(
             mlp_bodies(job.codec.width, sizes, self.latent_size),
             Likelihood(job.codec.spans),
@@ -405,35 +404,11 @@ class MGVAE(GenerativeSampler):
         )
 
     def _stage(self, steps: int | str, learning_rate: float, n_rows: int) -> Stage:
-        count = _steps(steps, n_rows, self.batch_size)
-        return Stage(
-            steps=count,
-            learning_rate=learning_rate,
-            schedule=cosine(count) if self.schedule == "cosine" and count else constant(),
-            batch_size=self.batch_size,
+        return stage(
+            self,
+            steps,
+            learning_rate,
+            n_rows,
             n_exemplars=self.n_exemplars,
             leave_one_out=self.leave_one_out,
-            clip_norm=self.clip_norm,
         )
-
-
-def _steps(steps: int | str, n_rows: int, batch_size: int) -> int:
-    """Read a number of steps, or of passes over the rows."""
-    if not isinstance(steps, str):
-        return int(steps)
-    found = re.fullmatch(r"\s*(\d+)\s*epochs?\s*", steps)
-    if found is None:
-        raise ParameterError(
-            f'steps must be a whole number or a text such as "200 epochs"; got {steps!r}.'
-        )
-    return int(found[1]) * math.ceil(n_rows / batch_size)
-
-
-def _sizes(hidden_sizes: Sequence[int]) -> list[int]:
-    sizes = list(hidden_sizes)
-    if not sizes or not all(isinstance(size, Integral) and size >= 1 for size in sizes):
-        raise ParameterError(
-            "hidden_sizes must be one or more whole numbers of at least 1, such as (128, 128); "
-            f"got {hidden_sizes!r}."
-        )
-    return [int(size) for size in sizes]

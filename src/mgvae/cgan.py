@@ -1,0 +1,200 @@
+r"""The conditional generative adversarial network: the paper's baselines OCGAN and OCDCGAN.
+
+A generator G turns noise and a one-hot class :math:`y` into a row; a discriminator D tells such
+rows from real ones. They play, as two players of the one training loop,
+
+.. math:: \min_D\; E_{x, y}\, \ell(D(x, y), 1) + E_{z, y}\, \ell(D(G(z, y), y), 0),
+          \qquad \min_G\; E_{z, y}\, \ell(D(G(z, y), y), 1)
+
+with the logistic loss :math:`\ell`. Categories and flags are drawn, and let the gradient through as
+if they were their probabilities (straight-through), so that D cannot tell a row by its fractions.
+
+A GAN collapses when all its rows are alike: :func:`spread` measures it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from mgvae._runtime import torch_generator
+from mgvae.cvae import one_hot
+from mgvae.likelihood import Likelihood
+from mgvae.mgvae import Stage, blocks, take
+from mgvae.training import Callback, History, Player, train
+from mgvae.vae import join
+
+__all__ = ["GAN", "fit_adversarial", "generate_adversarial", "spread"]
+
+
+class GAN(nn.Module):
+    """A generator, a discriminator, and what the generator's outputs mean.
+
+    Parameters
+    ----------
+    generator : torch.nn.Module
+        From noise and condition to raw outputs.
+    discriminator : torch.nn.Module
+        From row and condition to one logit.
+    likelihood : Likelihood
+        What the outputs mean.
+    noise_size : int
+        Length of the noise.
+    """
+
+    def __init__(
+        self,
+        generator: nn.Module,
+        discriminator: nn.Module,
+        likelihood: Likelihood,
+        noise_size: int,
+    ) -> None:
+        super().__init__()
+        self.generator = generator
+        self.discriminator = discriminator
+        self.likelihood = likelihood
+        self.noise_size = noise_size
+
+    def rows(self, noise: Tensor, condition: Tensor, generator: torch.Generator) -> Tensor:
+        """Make rows, with gradient; what is discrete is drawn straight through."""
+        raw = self.generator(join(noise, condition))
+        mean = self.likelihood.mean(raw)
+        drawn = self.likelihood.draw(raw, generator, numeric_noise=False)
+        return mean + (drawn - mean).detach()
+
+
+@dataclass(frozen=True)
+class _Draw:
+    real: Tensor
+    condition: Tensor
+    noise: Tensor
+
+
+def fit_adversarial(
+    gan: GAN,
+    rows: Tensor,
+    codes: NDArray[np.int64],
+    n_classes: int,
+    stage: Stage,
+    seeds: np.random.SeedSequence,
+    callback: Callback | None = None,
+) -> History:
+    """Let the two networks play; the model is changed in place.
+
+    Parameters
+    ----------
+    gan : GAN
+        The model.
+    rows : Tensor of shape (n, width)
+        Encoded rows.
+    codes : ndarray of int of shape (n,)
+        Their classes, from 0.
+    n_classes : int
+        How many classes there are.
+    stage : Stage
+        Steps, learning rate, batch size.
+    seeds : numpy.random.SeedSequence
+        Decides batches and noise.
+    callback : callable, optional
+        See :func:`mgvae.training.train`.
+
+    Returns
+    -------
+    history : History
+        The terms ``"discriminator"`` and ``"generator"`` by step.
+    """
+    device = next(gan.parameters()).device
+    for_rows, for_noise = seeds.spawn(2)
+    rng = np.random.default_rng(for_rows)
+    generator = torch_generator(for_noise, device)
+    n_batch = min(stage.batch_size, len(rows))
+
+    def draw() -> _Draw:
+        batch = rng.choice(len(rows), n_batch, replace=False, shuffle=False)
+        return _Draw(
+            take(rows, batch).to(device),
+            one_hot(codes[batch], n_classes).to(device),
+            torch.randn(n_batch, gan.noise_size, generator=generator, device=device),
+        )
+
+    def discriminator_loss(step: int) -> dict[str, Tensor]:  # noqa: ARG001
+        drawn = draw()
+        with torch.no_grad():
+            fake = gan.rows(drawn.noise, drawn.condition, generator)
+        both = join(torch.cat([drawn.real, fake]), drawn.condition.repeat(2, 1))
+        logits = gan.discriminator(both).squeeze(-1)
+        truth = torch.cat([torch.ones(n_batch), torch.zeros(n_batch)]).to(device)
+        loss = functional.binary_cross_entropy_with_logits(logits, truth)
+        return {"discriminator": 2.0 * loss}
+
+    def generator_loss(step: int) -> dict[str, Tensor]:  # noqa: ARG001
+        drawn = draw()
+        fake = gan.rows(drawn.noise, drawn.condition, generator)
+        logits = gan.discriminator(join(fake, drawn.condition)).squeeze(-1)
+        truth = torch.ones_like(logits)
+        return {"generator": functional.binary_cross_entropy_with_logits(logits, truth)}
+
+    def optimiser(module: nn.Module) -> torch.optim.Optimizer:
+        return torch.optim.Adam(
+            module.parameters(), lr=stage.learning_rate, betas=(0.5, 0.999), fused=True
+        )
+
+    return train(
+        [
+            Player(discriminator_loss, optimiser(gan.discriminator), "discriminator"),
+            Player(generator_loss, optimiser(gan.generator), "generator"),
+        ],
+        stage="training",
+        steps=stage.steps,
+        schedule=stage.schedule,
+        clip_norm=stage.clip_norm,
+        callback=callback,
+    )
+
+
+@torch.no_grad()
+def generate_adversarial(
+    gan: GAN, condition: Tensor, n: int, seeds: np.random.SeedSequence
+) -> Tensor:
+    """Draw ``n`` rows of the class whose one-hot row is ``condition``.
+
+    Parameters
+    ----------
+    gan : GAN
+        The trained model.
+    condition : Tensor of shape (k,)
+        The class.
+    n : int
+        How many rows.
+    seeds : numpy.random.SeedSequence
+        Decides the noise.
+
+    Returns
+    -------
+    encoded : Tensor of shape (n, width)
+        On the CPU.
+    """
+    device = next(gan.parameters()).device
+    generator = torch_generator(seeds, device)
+    made = [torch.empty(0, gan.likelihood.width)]
+    for size in blocks(n):
+        noise = torch.randn(size, gan.noise_size, generator=generator, device=device)
+        made.append(gan.rows(noise, condition.to(device).expand(size, -1), generator).cpu())
+    return torch.cat(made)
+
+
+def spread(rows: Tensor) -> float:
+    """Give the root mean squared distance between two rows.
+
+    Examples
+    --------
+    >>> import torch
+    >>> round(spread(torch.tensor([[0.0], [2.0]])), 3)
+    2.0
+    """
+    if len(rows) < 2:
+        return 0.0
+    return float((2.0 * rows.double().var(0).sum()).sqrt())

@@ -1,0 +1,210 @@
+"""The conditional VAE as an imbalanced-learn over-sampler."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from sklearn.utils._param_validation import Interval, StrOptions
+from torch import Tensor
+
+from mgvae._runtime import build, torch_generator
+from mgvae.codec import KindName, LikelihoodName, NumericScale
+from mgvae.cvae import fit_conditional, generate_conditional, one_hot, translate_conditional
+from mgvae.likelihood import Likelihood
+from mgvae.mgvae import DecoderOutput, Positions
+from mgvae.networks import mlp_bodies
+from mgvae.samplers._base import GenerativeSampler, Job, Trained
+from mgvae.samplers._settings import layer_sizes, stage
+from mgvae.training import Callback
+from mgvae.vae import VAE
+
+__all__ = ["CVAE"]
+
+
+@dataclass(frozen=True)
+class _Conditional:
+    """The model under one class."""
+
+    vae: VAE
+    majority: Tensor
+    condition: Tensor
+    temperature: float
+    decoder_output: DecoderOutput
+
+    def generate(self, n: int, seeds: np.random.SeedSequence) -> tuple[Tensor, Positions]:
+        encoded = generate_conditional(
+            self.vae,
+            self.condition,
+            n,
+            seeds,
+            temperature=self.temperature,
+            decoder_output=self.decoder_output,
+        )
+        return encoded, np.full(n, -1)
+
+    def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
+        return translate_conditional(
+            self.vae,
+            encoded,
+            self.majority,
+            self.condition,
+            seeds,
+            decoder_output=self.decoder_output,
+        )
+
+
+class CVAE(GenerativeSampler):
+    """Over-sample minority classes with a conditional VAE (the paper's baseline OCVAE).
+
+    One variational autoencoder learns all classes at once, with the class joined to the row and to
+    the latent code, and makes new rows of a class from standard normal noise.
+
+    Parameters
+    ----------
+    sampling_strategy : float, str, dict or callable, default="auto"
+        How many rows to make, as in imbalanced-learn.
+    random_state : None, int, numpy RandomState or Generator, default=None
+        Decides everything.
+    likelihood : {"gaussian", "squared_error", "bernoulli"}, default="gaussian"
+        How numbers are scored, see :class:`mgvae.MGVAE`.
+    scaling : {"quantile", "minmax", "symmetric", "identity"}, default="quantile"
+        How numbers are brought to the network, see :class:`mgvae.MGVAE`.
+    hidden_sizes : sequence of int, default=(128, 128)
+        Widths of the encoder's hidden layers; the decoder mirrors them.
+    latent_size : int, default=10
+        Length of the latent code.
+    batch_size : int, default=128
+        Rows per step.
+    steps : int or str, default=700
+        Training steps; ``"200 epochs"`` counts passes over the rows.
+    learning_rate : float, default=2e-3
+        Adam's learning rate at the start.
+    schedule : {"cosine", "constant"}, default="cosine"
+        How the learning rate falls.
+    clip_norm : float or None, default=None
+        Largest norm of a gradient.
+    temperature : float, default=1.0
+        Factor on the latent noise of new rows.
+    decoder_output : {"mean", "sample"}, default="mean"
+        Numbers as the decoder's means, or drawn around them.
+    column_types, identifiers, device, n_jobs, n_threads, callback, verbose
+        As in :class:`mgvae.MGVAE`; ``n_jobs`` has no effect, for there is one model.
+
+    Attributes
+    ----------
+    source_indices_ : ndarray of int of shape (n_resampled,)
+        The row of X each output row is; -1 for synthetic rows, which have no source.
+    classes_, majority_, sampling_strategy_, codec_, history_, n_features_in_, feature_names_in_
+        As in :class:`mgvae.MGVAE`.
+
+    Examples
+    --------
+    >>> from collections import Counter
+    >>> from sklearn.datasets import make_classification
+    >>> from mgvae import CVAE
+    >>> X, y = make_classification(n_samples=300, weights=[0.9], random_state=0)
+    >>> X_balanced, y_balanced = CVAE(steps=100, random_state=0).fit_resample(X, y)
+    >>> counts = Counter(y_balanced.tolist())
+    >>> counts[0] == counts[1]
+    True
+    """
+
+    _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
+        **GenerativeSampler._parameter_constraints,
+        "hidden_sizes": ["array-like"],
+        "latent_size": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+        "steps": [Interval(Integral, 0, None, closed="left"), str],
+        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "schedule": [StrOptions({"cosine", "constant"})],
+        "clip_norm": [Interval(Real, 0, None, closed="neither"), None],
+        "temperature": [Interval(Real, 0, None, closed="left")],
+        "decoder_output": [StrOptions({"mean", "sample"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        sampling_strategy: Any = "auto",
+        random_state: Any = None,
+        likelihood: LikelihoodName = "gaussian",
+        scaling: NumericScale = "quantile",
+        hidden_sizes: Sequence[int] = (128, 128),
+        latent_size: int = 10,
+        batch_size: int = 128,
+        steps: int | str = 700,
+        learning_rate: float = 2e-3,
+        schedule: str = "cosine",
+        clip_norm: float | None = None,
+        temperature: float = 1.0,
+        decoder_output: DecoderOutput = "mean",
+        column_types: Mapping[Any, KindName] | None = None,
+        identifiers: Literal["new", "missing"] = "new",
+        device: str | torch.device = "auto",
+        n_jobs: int | None = None,
+        n_threads: int | None = 1,
+        callback: Callback | None = None,
+        verbose: bool | int = False,
+    ) -> None:
+        super().__init__(sampling_strategy=sampling_strategy)
+        self.random_state = random_state
+        self.likelihood = likelihood
+        self.scaling = scaling
+        self.hidden_sizes = hidden_sizes
+        self.latent_size = latent_size
+        self.batch_size = batch_size
+        self.steps = steps
+        self.learning_rate = learning_rate
+        self.schedule = schedule
+        self.clip_norm = clip_norm
+        self.temperature = temperature
+        self.decoder_output = decoder_output
+        self.column_types = column_types
+        self.identifiers = identifiers
+        self.device = device
+        self.n_jobs = n_jobs
+        self.n_threads = n_threads
+        self.callback = callback
+        self.verbose = verbose
+
+    def _train(self, job: Job) -> Trained:
+        for_weights, for_training = job.seeds.spawn(2)
+        n_classes = len(job.members)
+        vae = build(
+            lambda: VAE(
+                mlp_bodies(
+                    job.codec.width, layer_sizes(self.hidden_sizes), self.latent_size, n_classes
+                ),
+                Likelihood(job.codec.spans),
+                self.latent_size,
+                prior="standard",
+            ),
+            torch_generator(for_weights),
+        ).to(job.device)
+        history = fit_conditional(
+            vae,
+            job.rows,
+            job.codes(),
+            n_classes,
+            stage(self, self.steps, self.learning_rate, len(job.rows)),
+            for_training,
+            job.callback,
+        )
+        vae.requires_grad_(False)
+        conditions = one_hot(np.arange(n_classes), n_classes)
+        return Trained(
+            generators={
+                code: _Conditional(
+                    vae,
+                    conditions[job.majority],
+                    conditions[code],
+                    self.temperature,
+                    self.decoder_output,
+                )
+                for code in job.targets
+            },
+            history=[history],
+        )
