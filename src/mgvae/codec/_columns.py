@@ -23,7 +23,7 @@ __all__ = [
 Level = str | bytes | bool | int | float
 Marker = Literal["null", "nan", "NA", "NaT"]
 
-_BLOCK = 32  # neighbouring columns of a row-major array that are copied out together
+_GROUP, _ROWS = 32, 512  # columns of a row-major array, and rows, that are copied out together
 
 
 class CellTypeError(DataError, TypeError):
@@ -85,11 +85,14 @@ class Table:
         Their length.
     names : list, optional
         The columns' names; None for an array, whose columns are known by position.
+    array : ndarray, optional
+        The array whose columns these are, if they are views.
     """
 
     columns: list[Column]
     n_rows: int
     names: list[Hashable] | None = None
+    array: NDArray[Any] | None = None
 
     def contiguous(self) -> Iterator[Column]:
         """Give the columns one by one, each with its values side by side in memory.
@@ -97,25 +100,16 @@ class Table:
         Columns of a row-major array are copied out in small groups, which is many times faster
         than walking through the whole array once for each.
         """
-        for start in range(0, len(self.columns), _BLOCK):
-            group = self.columns[start : start + _BLOCK]
-            base = group[0].values.base
-            if (
-                isinstance(base, np.ndarray)
-                and group[0].values.dtype != object
-                and not group[0].values.flags.c_contiguous
-                and all(c.values.base is base and c.values.dtype == base.dtype for c in group)
-            ):
-                block = np.empty((len(group), self.n_rows), group[0].values.dtype)
-                for rows in _chunks(self.n_rows):
-                    for values, column in zip(block, group, strict=True):
-                        values[rows] = column.values[rows]
-                group = [replace(c, values=v) for c, v in zip(group, block, strict=True)]
-            yield from group
-
-
-def _chunks(n: int, size: int = 512) -> Iterator[slice]:
-    return (slice(i, min(i + size, n)) for i in range(0, n, size))
+        if self.array is None or not self.array.flags.c_contiguous:
+            yield from self.columns
+            return
+        for start in range(0, len(self.columns), _GROUP):
+            group = self.columns[start : start + _GROUP]
+            copies = np.empty((len(group), self.n_rows), self.array.dtype)
+            for row in range(0, self.n_rows, _ROWS):
+                rows = slice(row, row + _ROWS)
+                copies[:, rows] = self.array[rows, start : start + _GROUP].T
+            yield from (replace(c, values=v) for c, v in zip(group, copies, strict=True))
 
 
 def label(name: Hashable) -> str:

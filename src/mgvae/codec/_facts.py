@@ -62,7 +62,7 @@ class NumberFacts:
     >>> facts.observe(np.array([3, 1, 2]))
     >>> facts.observe(np.array([3]))
     >>> facts.count, facts.low, facts.high, facts.levels
-    (4, 1, 3, {3: 2, 1: 1, 2: 1})
+    (4, 1, 3, {1: 1, 2: 1, 3: 2})
     """
 
     def __init__(self, ticks: bool = False, watch: bool = False) -> None:
@@ -132,7 +132,7 @@ class NumberFacts:
         levels = self.levels or {}
         for part in (kept, values):
             distinct, counts = np.unique(part, return_counts=True)
-            if len(levels.keys() | distinct.tolist()) > _FEW:
+            if distinct.size > _FEW or len(levels.keys() | distinct.tolist()) > _FEW:
                 self.levels = None
                 return
         for level, count in zip(distinct.tolist(), counts.tolist(), strict=True):
@@ -140,14 +140,12 @@ class NumberFacts:
         self.levels = levels
 
     def _count_decimals(self, values: NDArray[Any]) -> None:
-        exact = values.astype(np.float64)
-        for decimals in range(self.decimals or 0, _DECIMALS + 1):
-            wrong = np.flatnonzero(np.round(exact, decimals).astype(values.dtype) != values)
-            if wrong.size == 0:
-                self.decimals = decimals
-                return
-            values, exact = values[wrong], exact[wrong]
-        self.decimals = None
+        for part in (values[:50], values):
+            exact = part.astype(np.float64)
+            while self.decimals is not None:
+                if (np.round(exact, self.decimals).astype(part.dtype) == part).all():
+                    break
+                self.decimals = self.decimals + 1 if self.decimals < _DECIMALS else None
 
     def _watch(self, values: NDArray[Any]) -> None:
         """Look for repeated values among a bounded part of all possible ones."""
@@ -208,7 +206,7 @@ class LevelFacts:
         """Give the levels in the order of their type, or sorted."""
         if self.declared is not None:
             return [level for level in self.declared if level in self.counts]
-        return sorted(self.counts)  # type: ignore[type-var]
+        return sorted(self.counts)
 
 
 class Naming:

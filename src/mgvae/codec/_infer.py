@@ -135,13 +135,10 @@ class Observed:
         whole = letter in "iu" or (letter == "f" and facts.decimals == 0)
         found = {"M": "datetime", "m": "duration"}.get(letter, "integer" if whole else "continuous")
         allowed = {"M": ("datetime",), "m": ("duration",)}.get(letter, ("continuous", "integer"))
-        counts = facts.counter and facts.low in (0, 1)
-        if self.asked == "identifier" and letter in "iu":
-            return self._identifier(dtype, "", facts.high + 1, 0, options)
-        if self.asked is None and letter in "iu" and facts.count >= _ENOUGH:
-            if (counts and self.named) or (facts.distinct and self.id_name):
+        if letter in "iu" and self._names_rows(facts):
+            if self.asked is None:
                 self._warn(f"its {facts.count} numbers all differ and look like identifiers")
-                return self._identifier(dtype, "", facts.high + 1, 0, options)
+            return self._identifier(dtype, "", facts.high + 1, 0, options)
         if self.asked is not None and self.asked not in allowed:
             self._refuse(f"its cells have the type {self.column.dtype}")
         if self.asked == "integer" and not whole:
@@ -165,6 +162,13 @@ class Observed:
             activation=_ACTIVATIONS[options.numeric],
             likelihood=options.likelihood,
         )
+
+    def _names_rows(self, facts: NumberFacts) -> bool:
+        """Whether integers are identifiers: asked for, counting up, or so named and distinct."""
+        if self.asked is not None:
+            return self.asked == "identifier"
+        counts_up = self.named and facts.counter and facts.low in (0, 1)
+        return facts.count >= _ENOUGH and (counts_up or (self.id_name and facts.distinct))
 
     def _level(self, facts: LevelFacts, dtype: str, options: Options) -> Kind:
         coded = self.column.levels is not None
@@ -288,8 +292,9 @@ def _calendar_step(divisor: int, dtype: str) -> int:
     unit, multiple = np.datetime_data(np.dtype(dtype))
     if unit in ("Y", "M", "generic"):
         return 1
+    tick = np.array(multiple, f"timedelta64[{unit}]")
     for name in ("D", "h", "m", "s", "ms", "us"):
-        ratio = np.timedelta64(1, name) / np.timedelta64(multiple, unit)
-        if ratio >= 1 and divisor % int(ratio) == 0:
-            return int(ratio)
+        ratio = int(np.array(1, f"timedelta64[{name}]") // tick)
+        if ratio >= 1 and divisor % ratio == 0:
+            return ratio
     return 1

@@ -35,13 +35,13 @@ class Kind(Protocol):
     def categories(self) -> tuple[Level, ...] | None:
         """What decoded cells are positions in, if they are."""
 
-    def spans(self, name: str) -> list[Span]:
+    def spans(self, name: str, /) -> list[Span]:
         """Say what the codes mean."""
 
-    def encode(self, column: Column, out: Codes) -> None:
+    def encode(self, column: Column, out: Codes, /) -> None:
         """Write the codes of a column's cells into ``out``, which holds zeros."""
 
-    def decode(self, codes: Codes, rng: np.random.Generator, first: int) -> Cells:
+    def decode(self, codes: Codes, rng: np.random.Generator, first: int, /) -> Cells:
         """Turn codes into cells; ``first`` rows were decoded before these."""
 
     def note(self) -> str:
@@ -105,7 +105,7 @@ class Numeric:
                 out[:, 1] = missing
         out[:, 0] = codes
 
-    def decode(self, codes: Codes, rng: np.random.Generator, first: int) -> Cells:
+    def decode(self, codes: Codes, _rng: np.random.Generator, _first: int) -> Cells:
         """Scale back, round, and keep inside the range seen."""
         numbers = self.scale.backward(codes[:, 0].astype(np.float64))
         return self._cells(numbers), codes[:, 1] > 0.5 if self.nullable else None

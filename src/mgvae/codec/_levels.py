@@ -79,7 +79,7 @@ class Levels:
         known = np.flatnonzero(slots >= 0)
         out[known, slots[known]] = 1.0
 
-    def decode(self, codes: Codes, rng: np.random.Generator, first: int) -> Cells:
+    def decode(self, codes: Codes, rng: np.random.Generator, _first: int) -> Cells:
         """Take the level with the largest code; draw among the rare ones by how often they were."""
         slots = codes.argmax(axis=1)
         missing = slots == self._size if self.nullable else None
@@ -145,7 +145,7 @@ class Constant:
         if self.nullable and column.missing is not None:
             out[:, 0] = column.missing
 
-    def decode(self, codes: Codes, rng: np.random.Generator, first: int) -> Cells:
+    def decode(self, codes: Codes, _rng: np.random.Generator, _first: int) -> Cells:
         """Repeat the value."""
         cells = np.zeros(len(codes), np.intp)
         if not self.coded:
@@ -173,14 +173,14 @@ class Empty:
         """No level, if cells are positions."""
         return () if self.coded else None
 
-    def spans(self, name: str) -> list[Span]:
+    def spans(self, _name: str) -> list[Span]:
         """Nothing."""
         return []
 
-    def encode(self, column: Column, out: Codes) -> None:
+    def encode(self, _column: Column, _out: Codes) -> None:
         """Write nothing."""
 
-    def decode(self, codes: Codes, rng: np.random.Generator, first: int) -> Cells:
+    def decode(self, codes: Codes, _rng: np.random.Generator, _first: int) -> Cells:
         """Leave every cell missing."""
         return np.zeros(len(codes), self.dtype), np.ones(len(codes), bool)
 
@@ -217,11 +217,11 @@ class Identifier:
     width: int = 0
     missing_rate: float = 0.0
 
-    def spans(self, name: str) -> list[Span]:
+    def spans(self, _name: str) -> list[Span]:
         """Nothing."""
         return []
 
-    def encode(self, column: Column, out: Codes) -> None:
+    def encode(self, _column: Column, _out: Codes) -> None:
         """Write nothing."""
 
     def decode(self, codes: Codes, rng: np.random.Generator, first: int) -> Cells:
@@ -260,14 +260,14 @@ class Text:
     texts: tuple[Level, ...]
     missing_rate: float = 0.0
 
-    def spans(self, name: str) -> list[Span]:
+    def spans(self, _name: str) -> list[Span]:
         """Nothing."""
         return []
 
-    def encode(self, column: Column, out: Codes) -> None:
+    def encode(self, _column: Column, _out: Codes) -> None:
         """Write nothing."""
 
-    def decode(self, codes: Codes, rng: np.random.Generator, first: int) -> Cells:
+    def decode(self, codes: Codes, rng: np.random.Generator, _first: int) -> Cells:
         """Draw a text."""
         missing = _drop(len(codes), self.missing_rate, rng)
         drawn = rng.integers(len(self.texts), size=len(codes))

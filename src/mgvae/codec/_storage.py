@@ -6,7 +6,7 @@ are refused, and nothing is allocated by a size that the data merely claim.
 
 import math
 import re
-from collections.abc import Callable, Container, Hashable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import fields
 from typing import Any, NoReturn
 
@@ -97,7 +97,7 @@ class Fields:
 
     def levels(self, name: str, least: int = 0) -> tuple[Level, ...]:
         """Take out distinct levels, all of one type."""
-        levels = unplain(self.take(name, list))
+        levels: tuple[Level, ...] = unplain(self.take(name, list))
         types = set(map(type, levels))
         if len(types) > 1 or not types <= set(_LEVEL_TYPES) or len(set(levels)) != len(levels):
             self.refuse(name, levels)

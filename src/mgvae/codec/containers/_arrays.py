@@ -1,6 +1,7 @@
 """numpy arrays and lists of lists <-> columns."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,26 +15,28 @@ __all__ = ["as_array", "build_array", "read_array"]
 
 
 def as_array(X: Any) -> NDArray[Any]:
-    """Take anything that numpy understands, without turning numbers beside text into text."""
+    """Take anything that numpy understands; cells of lists keep their Python types."""
     if isinstance(X, np.ma.MaskedArray):
         raise DataError(
-            "X is a masked array, whose mask would be lost: pass X.filled(numpy.nan) instead."
+            "X is a masked array, whose mask would be lost. Pass X.filled(numpy.nan) instead."
         )
+    if hasattr(X, "__array__"):
+        return np.asarray(X)
     try:
-        array = np.asarray(X)
-        if array.dtype.kind in "USO" and not hasattr(X, "__array__"):
-            array = np.array(X, dtype=object)
+        array = np.array(X, dtype=object)
     except ValueError as error:
-        raise DataError(
-            f"X cannot be read as a table, because its rows differ in length: {error}"
-        ) from error
+        raise DataError(f"X cannot be read as a table of rows and columns: {error}.") from error
+    if array.ndim == 1 and any(
+        isinstance(row, Sized) and not isinstance(row, str) for row in array
+    ):
+        raise DataError("X cannot be read as a table: its rows differ in length.")
     return array
 
 
 def read_array(array: NDArray[Any]) -> Table:
     """Give every column of a two-dimensional array as a view."""
     if array.dtype.kind in "cV":
-        what = "Complex data not supported" if array.dtype.kind == "c" else "Structured arrays"
+        what = "Complex data not supported" if array.dtype.kind == "c" else "Structured array"
         raise DataError(f"{what}: X has dtype {array.dtype}. Pass one real value per cell.")
     if array.ndim != 2:
         raise DataError(
@@ -41,31 +44,31 @@ def read_array(array: NDArray[Any]) -> Table:
             "Reshape your data either using array.reshape(-1, 1) if it has a single feature or "
             "array.reshape(1, -1) if it is a single sample."
         )
-    n, width = array.shape
+    n_rows, n_columns = array.shape
     if array.dtype.kind == "O":
-        return Table([from_objects(j, array[:, j]) for j in range(width)], n)
-    dtype = str(array.dtype)
+        return Table([from_objects(j, array[:, j]) for j in range(n_columns)], n_rows)
+    columns = [_view(j, array[:, j]) for j in range(n_columns)]
     if array.dtype.kind == "f" and not _all_finite(array):
-        columns = []
-        for j in range(width):
-            values = array[:, j]
-            missing = np.isnan(values)
-            refuse_infinite(j, values)
-            has = bool(missing.any())
-            columns.append(Column(j, values, missing if has else None, dtype, marker="nan"))
-        return Table(columns, n)
-    if array.dtype.kind in "mM":
-        nat = [np.isnat(array[:, j]) for j in range(width)]
-        return Table(
-            [Column(j, array[:, j], m if m.any() else None, dtype) for j, m in enumerate(nat)], n
-        )
-    return Table([Column(j, array[:, j], dtype=dtype, marker="nan") for j in range(width)], n)
+        for column in columns:
+            refuse_infinite(column.name, column.values)
+        columns = [_with_missing(column, np.isnan(column.values)) for column in columns]
+    elif array.dtype.kind in "mM":
+        columns = [_with_missing(column, np.isnat(column.values)) for column in columns]
+    return Table(columns, n_rows, array=array)
+
+
+def _view(position: int, values: NDArray[Any]) -> Column:
+    nullable = values.dtype.kind in "fmM"
+    return Column(position, values, dtype=str(values.dtype), nullable=nullable, marker="nan")
+
+
+def _with_missing(column: Column, missing: NDArray[np.bool_]) -> Column:
+    return replace(column, missing=missing) if missing.any() else column
 
 
 def build_array(columns: Sequence[Column], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Put columns side by side in an array of one dtype."""
-    n = len(columns[0].values)
-    array = np.empty((n, len(columns)), dtype)
+    array = np.empty((len(columns[0].values), len(columns)), dtype)
     for j, column in enumerate(columns):
         if dtype.kind == "O":
             array[:, j] = to_objects(column)

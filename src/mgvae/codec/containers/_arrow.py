@@ -34,9 +34,11 @@ def append(old: Any, new: Any) -> Any:
 
 
 def build_labels(y: Any, labels: Any) -> Any:
-    """Give class labels as an array of the type of ``y``."""
+    """Give class labels as an array or a Table of the type of ``y``."""
     if isinstance(y, pa.Table):
-        return pa.Table.from_arrays([build_labels(y.column(0), labels)], schema=y.schema)
+        columns = labels.reshape(len(labels), -1).T
+        arrays = [build_labels(a, c) for a, c in zip(y.columns, columns, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=y.schema)
     if types.is_dictionary(y.type):
         return pa.array(labels.tolist(), y.type.value_type).cast(y.type)
     return pa.array(labels.tolist(), y.type)

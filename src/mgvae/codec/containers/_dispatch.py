@@ -128,8 +128,8 @@ def only_rows(X: Any, columns: Sequence[Column]) -> Any:
         from mgvae.codec.containers import _arrow
 
         return _arrow.build_table(X, columns)
-    array = _arrays.as_array(X)
-    new = _arrays.build_array(columns, array.dtype)
+    dtype = np.dtype(object) if isinstance(X, list) else _arrays.as_array(X).dtype
+    new = _arrays.build_array(columns, dtype)
     return new.tolist() if isinstance(X, list) else new
 
 
@@ -141,7 +141,7 @@ def append_labels(y: Any, labels: NDArray[Any], X: Any = None) -> Any:
     y : array-like, pandas Series or DataFrame of one column, polars Series, pyarrow array
         The class labels of the rows that the user gave.
     labels : ndarray
-        Values of y, one for each new row.
+        Values of y, one for each new row; rows of y if it has several columns.
     X : optional
         The rows that the result belongs to, as :func:`append_rows` gave them: if both are of
         pandas, the result has its index.

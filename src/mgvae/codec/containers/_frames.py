@@ -83,11 +83,9 @@ def _codes(native: Any) -> tuple[NDArray[Any], tuple[Level, ...], bool]:
     if hasattr(native, "to_physical"):  # polars
         import polars as pl
 
-        known = getattr(native.dtype, "categories", None)
         if not isinstance(native.dtype, pl.Enum):
-            known = native.unique().drop_nulls().cast(pl.String).sort()
-            native = native.cast(pl.Enum(known))
-        levels = tuple(known.to_list())
+            native = native.cast(pl.Enum(native.unique().drop_nulls().cast(pl.String).sort()))
+        levels = tuple(native.dtype.categories.to_list())
         return native.to_physical().fill_null(0).to_numpy(), levels, False
     if hasattr(native, "array"):  # pandas, held by pyarrow
         native = native.array.__arrow_array__()

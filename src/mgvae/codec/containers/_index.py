@@ -33,7 +33,7 @@ def fresh_index(index: Any, n: int) -> Any:
         return pd.RangeIndex(start, start + n * index.step, index.step, name=index.name)
     known = index.dropna()
     if len(known):
-        last = known.max() if _has_order(index) else None
+        last: Any = known.max() if _has_order(index) else None
         if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex):
             later = last + pd.to_timedelta(np.arange(1, n + 1), unit="s")
             return later.as_unit(index.unit).rename(index.name)
@@ -52,7 +52,8 @@ def _has_order(index: Any) -> bool:
     """Whether the labels are numbers or times, so that there is a next one."""
     if isinstance(index, pd.DatetimeIndex | pd.TimedeltaIndex | pd.PeriodIndex):
         return True
-    return pd.api.types.is_integer_dtype(index.dtype) or pd.api.types.is_float_dtype(index.dtype)
+    types = pd.api.types
+    return bool(types.is_integer_dtype(index.dtype) or types.is_float_dtype(index.dtype))
 
 
 def _count(start: int, n: int, index: Any) -> Any:

@@ -68,15 +68,14 @@ def from_objects(name: Hashable, objects: NDArray[Any]) -> Column:
 
 def to_objects(column: Column) -> NDArray[Any]:
     """Give a column's cells as the Python objects that they were."""
+    cells = np.empty(len(column.values), object)
     if column.levels is not None:
         levels = np.empty(len(column.levels), object)
         levels[:] = column.levels
-        cells = levels[column.values]
+        cells[:] = levels[column.values]
     elif column.dtype.endswith("[Decimal]"):
-        cells = np.empty(len(column.values), object)
         cells[:] = [Decimal(repr(value)) for value in column.values.tolist()]
     else:
-        cells = np.empty(len(column.values), object)
         cells[:] = column.values.tolist()
     if column.missing is not None:
         cells[column.missing] = _marker(column.marker)
@@ -94,7 +93,7 @@ def positions(column: Column, levels: Sequence[Level]) -> NDArray[np.int64]:
     """Give a coded column as positions in other levels; -1 where a cell is missing."""
     known = {level: i for i, level in enumerate(levels)}
     places = np.array([known[level] for level in column.levels or ()] or [-1])
-    codes = places[column.values]
+    codes: NDArray[np.int64] = places[column.values]
     if column.missing is not None:
         codes[column.missing] = -1
     return codes

@@ -17,8 +17,10 @@ def build_frame(frame: Any, columns: Sequence[Column], index: Any = None) -> Any
     """Give columns as a DataFrame with the types of ``frame``."""
     types = zip(columns, frame.dtypes, strict=True)
     cells = {i: _cells(column, dtype) for i, (column, dtype) in enumerate(types)}
-    new = frame.iloc[:0]._constructor(pd.DataFrame(cells, index=index, copy=False))
+    new = frame._constructor(pd.DataFrame(cells, copy=False))
     new.columns = frame.columns
+    if index is not None:
+        new.index = index
     new.attrs = frame.attrs
     return new
 
@@ -30,9 +32,13 @@ def append_frame(frame: Any, columns: Sequence[Column]) -> Any:
 
 
 def build_labels(y: Any, labels: Any) -> Any:
-    """Give class labels as a Series, or a DataFrame of one column, of the type of ``y``."""
+    """Give class labels as a Series or a DataFrame of the type of ``y``."""
     if isinstance(y, pd.DataFrame):
-        return build_labels(y.iloc[:, 0], labels).to_frame().set_axis(y.columns, axis=1)
+        columns = labels.reshape(len(labels), -1).T
+        cells = {
+            i: pd.array(c, dtype=t) for i, (c, t) in enumerate(zip(columns, y.dtypes, strict=True))
+        }
+        return pd.DataFrame(cells).set_axis(y.columns, axis=1)
     return pd.Series(pd.array(labels, dtype=y.dtype), name=y.name)
 
 
@@ -57,8 +63,8 @@ def _cells(column: Column, dtype: Any) -> Any:
     if isinstance(dtype, pd.CategoricalDtype):
         codes = positions(column, [neutral_level(level) for level in dtype.categories])
         return pd.Categorical.from_codes(codes, dtype=dtype)
-    if dtype == object:
-        return pd.Series(to_objects(column), dtype=object).array  # no type is guessed from it
+    if pd.api.types.is_object_dtype(dtype):
+        return pd.Series(to_objects(column), dtype=object)  # no type is guessed from it
     if isinstance(dtype, pd.StringDtype):
         return pd.array(to_objects(column), dtype=dtype)
     if isinstance(dtype, np.dtype):

@@ -24,9 +24,10 @@ def append(old: Any, new: Any) -> Any:
 
 
 def build_labels(y: Any, labels: Any) -> Any:
-    """Give class labels as a Series, or a DataFrame of one column, of the type of ``y``."""
+    """Give class labels as a Series or a DataFrame of the type of ``y``."""
     if isinstance(y, pl.DataFrame):
-        return build_labels(y.to_series(), labels).to_frame()
+        columns = labels.reshape(len(labels), -1).T
+        return pl.DataFrame([build_labels(s, c) for s, c in zip(y, columns, strict=True)])
     return pl.Series(y.name, labels.tolist(), dtype=y.dtype)
 
 
