@@ -9,12 +9,13 @@ import errno
 import os
 import secrets
 import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["atomic_write", "check_writable"]
+__all__ = ["atomic_write", "check_writable", "write_stdout"]
 
 
 @contextmanager
@@ -94,6 +95,17 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(folder)) from None
     probe.unlink()
+
+
+def write_stdout(data: bytes | memoryview) -> None:
+    """Write all of ``data`` to standard output.
+
+    An unbuffered ``sys.stdout`` (``python -u``) writes as much as a pipe takes at once, and drops
+    the rest without a word.
+    """
+    sys.stdout.flush()
+    with open(sys.stdout.fileno(), "wb", closefd=False) as file:
+        file.write(data)
 
 
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would change line ends without it

@@ -19,4 +19,7 @@ def main() -> NoReturn:
     _interrupt.watch()
     from mgvae.cli._run import run
 
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if code == _interrupt.CODE:
+        _interrupt.end()
+    sys.exit(code)

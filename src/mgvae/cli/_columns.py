@@ -21,7 +21,7 @@ def check_columns(names: Iterable[str], existing: Sequence[str], option: str) ->
     for name in names:
         if name in existing:
             continue
-        near = difflib.get_close_matches(name, existing, 1, cutoff=0.5)
+        near = difflib.get_close_matches(name, existing, 1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         shown = ", ".join(existing[:20]) + (", ..." if len(existing) > 20 else "")
         header = (
@@ -126,8 +126,8 @@ def read_strategy(text: str | None, classes: Iterable[Any]) -> Any:
         isinstance(n, int) and not isinstance(n, bool) for n in value.values()
     ):
         raise ParameterError(
-            '--strategy must be a word, a ratio or rows by class such as {"yes": 500}; '
-            f"got {text}."
+            "--strategy must be a word, a ratio or whole numbers of rows by class such as "
+            f'{{"yes": 500}}; got {text}.'
         )
     for label in value:
         if label not in known:
@@ -144,6 +144,11 @@ def new_rows(strategy: Any, target: pa.ChunkedArray) -> dict[Any, int]:
     try:
         wanted = check_sampling_strategy(strategy, target.to_numpy(), "over-sampling")
     except (ValueError, TypeError) as error:
+        if isinstance(strategy, str):
+            raise ParameterError(
+                "--strategy must be auto, minority, not minority, not majority, all, a ratio or "
+                f'rows by class such as {{"yes": 500}}; got {strategy!r}.'
+            ) from None
         raise ParameterError(f"--strategy: {error}") from None
     return {_plain(label): int(n) for label, n in wanted.items()}
 

@@ -10,11 +10,15 @@ import signal
 import sys
 import threading
 import time
+from typing import NoReturn
 
-__all__ = ["say", "watch"]
+__all__ = ["CODE", "end", "watch"]
 
-_GRACE = 0.6  # seconds for an orderly end
-_once = threading.Lock()
+CODE = 130
+"""The exit code of an interrupted program."""
+
+_GRACE = 0.5  # seconds for an orderly end
+_ended = threading.Lock()
 
 
 def watch() -> None:
@@ -26,17 +30,16 @@ def watch() -> None:
     threading.Thread(target=_wait, args=(reader,), daemon=True).start()
 
 
-def say() -> None:
-    """Say that the program was interrupted, once."""
-    if _once.acquire(blocking=False):
-        cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # a progress bar may have hidden it
-        sys.stderr.write(f"{cursor}mgvae: interrupted, nothing was written\n")
-        sys.stderr.flush()
+def end() -> NoReturn:
+    """Say that the program was interrupted and end it, without the libraries' long goodbyes."""
+    _ended.acquire()  # never given back: whoever comes second waits for the end
+    cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # a progress bar may have hidden it
+    os.write(sys.stderr.fileno(), f"{cursor}mgvae: interrupted\n".encode())
+    os._exit(CODE)
 
 
 def _wait(reader: int) -> None:
     while os.read(reader, 1) != bytes([signal.SIGINT]):
         pass
     time.sleep(_GRACE)
-    say()
-    os._exit(130)
+    end()

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -75,6 +76,9 @@ def load(
         delimiter = _DELIMITERS.get(delimiter, delimiter)
         if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
             raise ParameterError(f"--delimiter must be one character, or tab; got {delimiter!r}.")
+    dropped = list(dict.fromkeys(drop or ()))
+    if Path(source).is_dir():
+        raise DataError(f"{source} is a folder, not a file with a table.")
     file = files.read(
         source,
         format=files.find_format(source, input_format, option="--input-format"),
@@ -82,9 +86,8 @@ def load(
         delimiter=delimiter,
         header=not no_header,
         missing=missing or (),
-        mixed=[name for name, kind in kinds.items() if kind in _TEXT_KINDS],
+        mixed=[*dropped, *(name for name, kind in kinds.items() if kind in _TEXT_KINDS)],
     )
-    dropped = list(dict.fromkeys(drop or ()))
     for names, option in (([target], "--target"), (dropped, "--drop"), (list(kinds), "--type")):
         check_columns(names, file.table.column_names, option)
     if target in dropped:

@@ -103,7 +103,9 @@ Formulas = Annotated[
 Seed = Annotated[
     int | None,
     typer.Option(
+        metavar="SEED",
         min=0,
+        max=2**32 - 1,
         help="The same seed gives the same rows. One is drawn, and shown, unless given.",
     ),
 ]

@@ -1,15 +1,17 @@
-"""Where a command writes, checked before any work is done."""
+"""Where a command writes."""
 
+import json
 from pathlib import Path
+from typing import Any
 
-from mgvae._atomic import check_writable
+from mgvae._atomic import check_writable, write_stdout
 from mgvae.errors import ParameterError
 
-__all__ = ["check_output"]
+__all__ = ["check_output", "print_json"]
 
 
 def check_output(path: str, *, force: bool) -> None:
-    """Raise if a file could not be written, or is there already and may not be replaced."""
+    """Raise, before any work is done, if a file could not or may not be written."""
     if path == "-":
         return
     try:
@@ -22,3 +24,8 @@ def check_output(path: str, *, force: bool) -> None:
         ) from None
     if Path(path).is_file() and not force:
         raise ParameterError(f"--output: {path} exists already; add --force to replace it.")
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Print one JSON object on one line of standard output."""
+    write_stdout(json.dumps(value).encode() + b"\n")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from typer.exceptions import TyperException
 
-from mgvae.cli import _interrupt
 from mgvae.cli._app import app
 from mgvae.errors import MGVAEError
 
@@ -35,8 +34,6 @@ def run(arguments: Sequence[str]) -> int:
     """
     try:
         code = app(list(arguments), prog_name="mgvae", standalone_mode=False)
-        if code == 130:
-            _interrupt.say()
         return code if isinstance(code, int) else 0
     except TyperException as error:
         return _complain(error, error.format_message(), error.exit_code, arguments)

@@ -1,6 +1,5 @@
 """``mgvae balance``: a table in, a balanced table out."""
 
-import json as jsonlib
 import secrets
 import time
 import warnings
@@ -134,10 +133,12 @@ def balance(
     from mgvae import files
     from mgvae.cli._columns import new_rows, read_strategy
     from mgvae.cli._load import load
-    from mgvae.cli._output import check_output
+    from mgvae.cli._output import check_output, print_json
     from mgvae.cli._summary import Summary, printable
 
     started = time.perf_counter()
+    if jobs == 0:
+        raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
     if not dry_run:
         if output is None:
             raise ParameterError("--output: say where to write, or add --dry-run.")
@@ -187,7 +188,7 @@ def balance(
         summary.show(console)
         if dry_run:
             if json:
-                typer.echo(jsonlib.dumps(summary.as_dict()))
+                print_json(summary.as_dict())
             return
         X, y = sampler.fit_resample(loaded.X, loaded.y)
 
@@ -222,7 +223,7 @@ def balance(
             "settings": _settings(sampler),
             "seconds": round(seconds, 3),
         }
-        typer.echo(jsonlib.dumps(report))
+        print_json(report)
 
 
 def _make_sampler(preset: str | None, **given: Any) -> "MGVAE":

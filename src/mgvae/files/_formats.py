@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from mgvae._atomic import atomic_write
+from mgvae._atomic import atomic_write, write_stdout
 from mgvae.errors import DataError, ParameterError
 from mgvae.files._csv_reader import read_csv
 from mgvae.files._csv_writer import write_csv
@@ -203,13 +203,12 @@ def write(
                 compression="lz4" if format == "feather" else None
             )
             with pyarrow.ipc.new_file(file, table.schema, options=options) as writer:
-                writer.write_table(table)
+                writer.write_table(table.unify_dictionaries())  # one for the whole file
 
     if path == "-":
-        whole = io.BytesIO()
+        whole = io.BytesIO()  # some formats need a file in which they can go back
         put(whole)
-        sys.stdout.buffer.write(whole.getbuffer())
-        sys.stdout.buffer.flush()
+        write_stdout(whole.getbuffer())
         return
     with atomic_write(path) as file:
         if path.lower().endswith(".gz"):
