@@ -23,6 +23,7 @@ __all__ = [
 Level = str | bytes | bool | int | float
 Marker = Literal["null", "nan", "NA", "NaT"]
 
+MARKERS: tuple[Marker, ...] = ("null", "NA", "NaT", "nan")  # the first of those seen stands
 _GROUP, _ROWS = 32, 512  # columns of a row-major array, and rows, that are copied out together
 
 

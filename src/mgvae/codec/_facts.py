@@ -178,14 +178,12 @@ class LevelFacts:
         self.counts: dict[Level, int] = {}
         self.count = 0
         self.distinct = True  # whether no level was seen twice
-        self.declared: tuple[Level, ...] | None = None
         self.naming = Naming()
 
     def observe(self, column: Column) -> None:
         """Take the next cells."""
         present = column.values if column.missing is None else column.values[~column.missing]
         if column.levels is not None:
-            self.declared = column.levels
             times = np.bincount(present, minlength=len(column.levels)).tolist()
             found = {v: n for v, n in zip(column.levels, times, strict=True) if n}
         else:
@@ -202,10 +200,10 @@ class LevelFacts:
         if self.distinct:
             self.naming.observe(found)
 
-    def ordered(self) -> list[Level]:
+    def ordered(self, declared: tuple[Level, ...] | None) -> list[Level]:
         """Give the levels in the order of their type, or sorted."""
-        if self.declared is not None:
-            return [level for level in self.declared if level in self.counts]
+        if declared is not None:
+            return [level for level in declared if level in self.counts]
         return sorted(self.counts)
 
 

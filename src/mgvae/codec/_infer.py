@@ -4,12 +4,12 @@ import re
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.codec._columns import Column, label, ticks
+from mgvae.codec._columns import MARKERS, Column, Marker, label, ticks
 from mgvae.codec._facts import LevelFacts, NumberFacts
 from mgvae.codec._kinds import Kind, Numeric, distance
 from mgvae.codec._levels import Constant, Empty, Identifier, Levels, Text
@@ -74,21 +74,21 @@ class Observed:
         self.id_name = named and bool(_ID_NAME.fullmatch(str(name)))
         self.named = named
         self.n_missing = 0
-        self.column = Column(name, np.empty(0, object))  # no cells: what all batches share
+        self.marker: Marker = "nan"
+        self.column = Column(name, np.empty(0))  # without cells: what all batches share
         self.facts: NumberFacts | LevelFacts | None = None
 
     def observe(self, column: Column) -> None:
         """Take the column's next cells."""
         missing = 0 if column.missing is None else int(column.missing.sum())
+        if missing:
+            known = {column.marker, self.marker}
+            self.marker = next(marker for marker in MARKERS if marker in known)
         self.n_missing += missing
-        if missing == len(column.values) and self.facts is not None:
-            return
-        values = column.values[:0]
-        if self.facts is not None and values.dtype != self.column.values.dtype:
-            values = np.empty(0, self._common(values.dtype, self.column.values.dtype))
-        marker = column.marker if missing or not self.n_missing else self.column.marker
-        self.column = replace(column, values=values, missing=None, marker=marker)
-        if missing == len(column.values):
+        present = missing < len(column.values)
+        if present or self.facts is None:
+            self.column = self._merge(column)
+        if not present:
             return
         if self.facts is None:
             self.facts = self._start(column)
@@ -100,10 +100,10 @@ class Observed:
 
     def finish(self, options: Options) -> Kind:
         """Decide what the column is."""
-        dtype = str(self.column.values.dtype)
+        coded = self.column.levels is not None
+        dtype = "int64" if coded else str(self.column.values.dtype)
         if self.column.values.dtype.kind in "US":
             dtype = "object"
-        coded = self.column.levels is not None
         nullable = self.n_missing > 0
         if self.facts is None:
             return Empty(dtype, coded)
@@ -121,14 +121,21 @@ class Observed:
             return LevelFacts()
         return NumberFacts(ticks=kind in "mM", watch=kind in "iu" and self.id_name)
 
-    def _common(self, new: np.dtype[Any], old: np.dtype[Any]) -> np.dtype[Any]:
-        families = {("iuf".find(d.kind) >= 0 and "number") or d.kind for d in (new, old)}
-        if len(families) > 1 and families != {"U", "O"}:
-            raise DataError(
-                f"{label(self.name)} changes its type from {old} to {new} between batches. Give "
-                "all its cells one type."
-            )
-        return np.promote_types(new, old)
+    def _merge(self, column: Column) -> Column:
+        """Give what the cells so far and those of one more batch have in common."""
+        old, new = self.column.values.dtype, column.values.dtype
+        levels = column.levels
+        if self.facts is not None and old != new:
+            families = {"number" if dtype.kind in "iuf" else dtype.kind for dtype in (old, new)}
+            if len(families) > 1:
+                raise DataError(
+                    f"{label(self.name)} changes its type from {old} to {new} between batches. "
+                    "Give all its cells one type."
+                )
+            new = np.promote_types(old, new)
+        if levels is not None and self.column.levels is not None:
+            levels = tuple(dict.fromkeys(self.column.levels + levels))
+        return replace(column, values=np.empty(0, new), missing=None, levels=levels)
 
     def _number(self, facts: NumberFacts, dtype: str, options: Options) -> Kind:
         letter = np.dtype(dtype).kind
@@ -190,7 +197,7 @@ class Observed:
         return self._categories(facts, dtype, options)
 
     def _categories(self, facts: LevelFacts, dtype: str, options: Options) -> Levels:
-        levels = facts.ordered()
+        levels = facts.ordered(self.column.levels)
         counts = [facts.counts[level] for level in levels]
         slots = list(range(len(levels)))
         if len(levels) > options.max_levels + 1:

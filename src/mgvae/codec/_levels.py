@@ -154,7 +154,7 @@ class Constant:
 
     def note(self) -> str:
         """Give the value."""
-        text = str(_array((self.value,), self.dtype)[0])
+        text = str(self.value if self.coded else _array((self.value,), self.dtype)[0])
         return text if len(text) <= 30 else text[:29] + "…"
 
 

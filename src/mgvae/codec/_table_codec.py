@@ -177,7 +177,7 @@ class TableCodec:
                 name=observed.name,
                 kind=kind,
                 dtype=observed.column.dtype,
-                marker=observed.column.marker,
+                marker=observed.marker,
                 levels=observed.column.levels,
                 ordered=observed.column.ordered,
                 nullable=observed.column.nullable,

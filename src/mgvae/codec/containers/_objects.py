@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.codec._columns import CellTypeError, Column, Level, Marker, label, refuse_infinite
+from mgvae.codec._columns import (
+    MARKERS,
+    CellTypeError,
+    Column,
+    Level,
+    Marker,
+    label,
+    refuse_infinite,
+)
 from mgvae.errors import DataError
 
 __all__ = ["from_objects", "neutral_level", "positions", "to_objects"]
@@ -114,7 +122,8 @@ def _missing(cells: list[Any]) -> tuple[NDArray[np.bool_] | None, Marker]:
     )
     if not mask.any():
         return None, "null"
-    return mask, _MARKERS[markers[0]] if markers else "nan"
+    found = {_MARKERS[name] for name in markers} | {"nan"}
+    return mask, next(marker for marker in MARKERS if marker in found)
 
 
 def _marker(marker: Marker) -> Any:
