@@ -107,6 +107,20 @@ class Trained:
     history: Sequence[History]
 
 
+@dataclass(frozen=True)
+class _Unvaried:
+    """What generates rows when no column varies: there is nothing to learn."""
+
+    majority: Positions
+
+    def generate(self, n: int, seeds: np.random.SeedSequence) -> tuple[Tensor, Positions]:
+        sources = np.random.default_rng(seeds).integers(len(self.majority), size=n)
+        return torch.empty(n, 0), self.majority[sources]
+
+    def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:  # noqa: ARG002
+        return encoded
+
+
 class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
     """Base of the over-samplers that train a generative model.
 
@@ -284,7 +298,9 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
         for_training, for_resampling, for_later = root.spawn(3)
         trained = Trained({}, [])
         targets = [code for code, label in enumerate(classes) if strategy.get(label, 0) > 0]
-        if targets:
+        if targets and codec.width == 0:
+            trained = Trained({code: _Unvaried(members[majority]) for code in targets}, [])
+        elif targets:
             with threads(self.n_threads), progress_bars(bool(self.verbose), self.callback) as bars:
                 trained = self._train(
                     Job(
@@ -363,22 +379,20 @@ def _read_target(y: Any, name: str) -> tuple[NDArray[Any], bool]:
         raise DataError(f"{name} requires y to be passed, but the target y is None.")
     if not isinstance(y, np.ndarray | list) and hasattr(y, "to_numpy"):
         y = y.to_numpy()
-    missing = np.asarray(y, dtype=object).ravel()
-    absent = sum(value is None or value != value for value in missing.tolist())
+    values = np.asarray(y, dtype=object).ravel().tolist()
+    absent = sum(value is None or value != value for value in values)
     if absent:
         raise DataError(
             f"y has {absent} missing labels, and a row without a class cannot be used. "
             "Drop these rows, or give them a class of their own."
         )
+    kinds = {type(value).__name__ for value in values}
+    if "str" in kinds and len(kinds) > 1:
+        raise DataError(f"y mixes labels of the types {sorted(kinds)}. Use one type.")
     check_classification_targets(y)
     labels, one_vs_all = check_target_type(y, indicate_one_vs_all=True)
     labels = np.asarray(labels)
-    try:
-        n_classes = len(np.unique(labels))
-    except TypeError as error:
-        kinds = sorted({type(label).__name__ for label in labels})
-        raise DataError(f"y mixes labels of the types {kinds}. Use one type.") from error
-    if n_classes < 2:
+    if len(np.unique(labels)) < 2:
         raise DataError(
             f"y holds one class only ({labels[0]!r}), and the target needs to have more than 1 "
             "class to be balanced. Check that y is the right column."
