@@ -88,9 +88,10 @@ def read_csv(
         quoted=frozenset(n for n, fields in seen if _quoted(fields, markers, missing=False)),
         quoted_missing=frozenset(n for n, fields in seen if _quoted(fields, markers, missing=True)),
         quoted_header=header and all(field.startswith(b'"') for field in first),
+        spaced=all(field.startswith(b" ") for row in rows for field in row[1:])
+        and re.compile(re.escape(delimiter.encode()) + rb' +"').search(text, start) is not None,
     )
-    spaced = all(field.startswith(b" ") for row in rows for field in row[1:])
-    cells = _parse(text, start, layout, names, spaced=spaced, source=source)
+    cells = _parse(text, start, layout, names, source)
     comma = delimiter != ","
     columns = {
         name: read_cells(name, column, missing=markers, comma=comma, mixed=name in mixed)
@@ -170,12 +171,11 @@ def _quoted(fields: Sequence[bytes], markers: Collection[str], *, missing: bool)
 
 
 def _parse(
-    text: bytes, start: int, layout: Layout, names: Sequence[str], *, spaced: bool, source: str
+    text: bytes, start: int, layout: Layout, names: Sequence[str], source: str
 ) -> list[pa.ChunkedArray]:
     """Cut the text from ``start`` on into columns of cells."""
-    if spaced and re.compile(re.escape(layout.delimiter.encode()) + rb' +"').search(text, start):
-        rows = list(_slowly(text, start, layout, names, source, skip_space=True))
-        cells = zip(*rows, strict=True)
+    if layout.spaced:  # pyarrow does not take the quotes in 1, "a, b" for such
+        cells = zip(*_slowly(text, start, layout, names, source), strict=True)
         return [
             pa.chunked_array([pa.array([f" {c}" for c in column] if i else column, pa.string())])
             for i, column in enumerate(cells)
@@ -200,21 +200,12 @@ def _parse(
 
 
 def _slowly(
-    text: bytes,
-    start: int,
-    layout: Layout,
-    names: Sequence[str],
-    source: str,
-    *,
-    skip_space: bool = False,
+    text: bytes, start: int, layout: Layout, names: Sequence[str], source: str
 ) -> Iterator[list[str]]:
-    """Give the records that are not empty; raise where one has too few or too many fields.
-
-    This takes quotes after the space after a delimiter: ``1, "a, b"``.
-    """
+    """Give the records that are not empty; raise where one has too few or too many fields."""
     raw = pa.BufferReader(pa.py_buffer(text).slice(start))
     lines = io.TextIOWrapper(raw, encoding="utf-8", newline="")
-    reader = csv.reader(lines, delimiter=layout.delimiter, skipinitialspace=skip_space)
+    reader = csv.reader(lines, delimiter=layout.delimiter, skipinitialspace=layout.spaced)
     before = text.count(b"\n", 0, start)
     try:
         for row in reader:

@@ -50,14 +50,14 @@ def write_csv(
     >>> file = io.BytesIO()
     >>> write_csv(file, table, TableFile(table, "csv"), layout=Layout(delimiter=";"))
     >>> file.getvalue()
-    b'name;n\\n"a;b";1\\n;2\\n'
+    b'name;n\n"a;b";1\n;2\n'
     """
     encoder = codecs.getincrementalencoder(layout.encoding)()
     names = table.column_names
     if layout.header:
-        header = pa.array(names, pa.string())
+        header = pa.array([name or None for name in names], pa.string())
         always = pa.scalar(layout.quoted_header)
-        cells = _cells(header, None, Spelling(), layout.delimiter, always, escape_formulas)
+        cells = _cells(header, None, Spelling(), layout, always, escape_formulas)
         file.write(encoder.encode(layout.delimiter.join(cells.to_pylist()) + layout.line_end))
     starts = [*range(0, originals, _ROWS), *range(originals, table.num_rows, _ROWS)]
     for start, stop in zip(starts, [*starts[1:], table.num_rows], strict=True):
@@ -70,7 +70,7 @@ def write_csv(
                 pc.is_valid(values), name in layout.quoted, name in layout.quoted_missing
             )
             how = like.spelling(name)
-            rows.append(_cells(values, text, how, layout.delimiter, quoted, escape_formulas))
+            rows.append(_cells(values, text, how, layout, quoted, escape_formulas))
         if len(names) == 1:  # an empty line is no row
             rows = [pc.if_else(pc.equal(rows[0], ""), '""', rows[0])]
         lines = pc.binary_join_element_wise(*rows, layout.delimiter)
@@ -85,7 +85,7 @@ def _cells(
     values: pa.Array,
     text: pa.Array | None,
     spelling: Spelling,
-    delimiter: str,
+    layout: Layout,
     quoted: pa.Array | pa.Scalar,
     escape_formulas: bool,
 ) -> pa.Array:
@@ -94,9 +94,10 @@ def _cells(
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if escape_formulas and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         text = pc.replace_substring_regex(text, r"^(\s*[=+\-@\t\r])", r"'\1")
-    special = pc.match_substring_regex(text, rf'["\r\n{re.escape(delimiter)}]')
+    special = pc.match_substring_regex(text, rf'["\r\n{re.escape(layout.delimiter)}]')
     empty = pc.and_(pc.is_valid(values), pc.equal(text, ""))  # not the same as a missing cell
     needed = pc.or_(pc.or_(special, empty), quoted)
     doubled = pc.replace_substring(text, '"', '""')
-    around = rf"(?s)^({re.escape(spelling.prefix)})?(.*)$"  # the space stays outside the quotes
+    before = re.escape(spelling.prefix) if layout.spaced else ""
+    around = rf"(?s)^({before})?(.*)$"
     return pc.if_else(needed, pc.replace_substring_regex(doubled, around, r'\1"\2"'), text)

@@ -33,6 +33,8 @@ class Layout:
         Columns whose missing cells do.
     quoted_header : bool
         Whether the names in the header do.
+    spaced : bool
+        Whether the space before a cell in quotes stands outside of them.
     """
 
     delimiter: str = ","
@@ -42,6 +44,7 @@ class Layout:
     quoted: frozenset[str] = frozenset()
     quoted_missing: frozenset[str] = frozenset()
     quoted_header: bool = False
+    spaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
