@@ -1,26 +1,13 @@
-"""Bodies of encoders and decoders (the paper's appendix "Architectures").
-
-An encoder's body maps encoded rows to features; the heads that give the latent mean and variance
-belong to :class:`mgvae.vae.VAE`. A decoder maps latent codes to raw outputs, which
-:class:`mgvae.likelihood.Likelihood` interprets.
-"""
+"""Fully connected networks: the paper's for tables and small grey pictures."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from torch import nn
 
-__all__ = ["Bodies", "mlp", "mlp_bodies"]
+from mgvae.networks._bodies import Bodies
 
-
-@dataclass
-class Bodies:
-    """An encoder's body with its number of features, and the decoder that goes with it."""
-
-    encoder: nn.Module
-    features: int
-    decoder: nn.Module
+__all__ = ["mlp", "mlp_bodies"]
 
 
 def mlp(sizes: Sequence[int], slope: float = 0.0) -> nn.Sequential:

@@ -1,0 +1,12 @@
+"""Bodies of encoders and decoders (the paper's appendix "Architectures").
+
+An encoder's body maps encoded rows to features; the heads that give the latent mean and variance
+belong to :class:`mgvae.vae.VAE`. A decoder maps latent codes to raw outputs, which
+:class:`mgvae.likelihood.Likelihood` interprets.
+"""
+
+from mgvae.networks._bodies import Bodies
+from mgvae.networks._cnn import cnn_bodies
+from mgvae.networks._mlp import mlp, mlp_bodies
+
+__all__ = ["Bodies", "cnn_bodies", "mlp", "mlp_bodies"]
