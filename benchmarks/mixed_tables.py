@@ -1,4 +1,4 @@
-"""Adult and bank-full, end to end: does MGVAE keep to the columns, and does it help?
+"""Adult and bank-full, end to end: whether MGVAE keeps to the columns, and whether it helps.
 
 Run: ``MGVAE_DATA=... python benchmarks/mixed_tables.py [adult] [bank]``. For each table it balances
 the training part, checks every synthetic row against the schema of the original, prints how far
@@ -13,7 +13,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from imblearn.over_sampling import SMOTENC, RandomOverSampler
 from lightgbm import LGBMClassifier
@@ -24,10 +23,11 @@ from sklearn.model_selection import train_test_split
 from mgvae import CVAE, MGVAE
 from mgvae.metrics import geometric_mean
 
-ADULT = (
-    "age workclass fnlwgt education education_num marital_status occupation relationship race sex "
-    "capital_gain capital_loss hours_per_week native_country income"
-).split()
+ADULT = [
+    "age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation",
+    "relationship", "race", "sex", "capital_gain", "capital_loss", "hours_per_week",
+    "native_country", "income",
+]  # fmt: skip
 
 
 def adult(folder):
@@ -102,7 +102,7 @@ def main():
         (X, y), (X_test, y_test) = {"adult": adult, "bank": bank}[name](folder)
         print(f"\n{name}: {len(X)} rows, {X.shape[1]} columns, {y.sum()} of the minority")
         methods = {
-            "nothing": lambda X, y, seed: (X, y),
+            "nothing": lambda X, y, _: (X, y),
             "ROS": lambda X, y, seed: RandomOverSampler(random_state=seed).fit_resample(X, y),
             "SMOTENC": smotenc,
             "CVAE": lambda X, y, seed: CVAE(random_state=seed).fit_resample(X, y),
