@@ -71,6 +71,9 @@ class Stage:
         Majority rows drawn for the prior in a step (the paper's S).
     leave_one_out : bool
         Forbid a row to be its own exemplar.
+    n_remembered : int
+        Latent means of the latest steps' exemplars that stand for the prior besides the step's
+        own. They cost nothing to speak of, but no gradient flows to them.
     clip_norm : float or None
         Largest norm of the gradient.
     """
@@ -81,6 +84,7 @@ class Stage:
     batch_size: int
     n_exemplars: int
     leave_one_out: bool = False
+    n_remembered: int = 0
     clip_norm: float | None = None
 
 
@@ -192,6 +196,7 @@ def _learn(
     generator = torch_generator(for_noise, device)
     n_batch = min(stage.batch_size, len(learned))
     n_exemplars = stage.n_exemplars if vae.prior == "majority" else 0
+    memory = _Memory(stage.n_remembered if n_exemplars else 0)
 
     def loss(step: int) -> dict[str, Tensor]:  # noqa: ARG001
         batch = learned[rng.choice(len(learned), n_batch, replace=False, shuffle=False)]
@@ -199,9 +204,11 @@ def _learn(
         chosen = take(rows, np.concatenate([batch, exemplars])).to(device)
         own = None
         if stage.leave_one_out and n_exemplars:
-            own = own_exemplars(batch, exemplars).to(device)
+            own = own_exemplars(batch, np.concatenate([exemplars, memory.positions])).to(device)
         noise = torch.randn(n_batch, vae.latent_size, generator=generator, device=device)
-        terms = dict(elbo_with_exemplars(vae, chosen, noise, own).terms())
+        parts = elbo_with_exemplars(vae, chosen, noise, own, memory.means)
+        memory.add(exemplars, parts.centres)
+        terms = dict(parts.terms())
         if consolidation is not None:
             terms["ewc"] = consolidation.penalty(vae)
             terms["loss"] = terms["loss"] + terms["ewc"]
@@ -221,9 +228,37 @@ def _learn(
     )
 
 
+class _Memory:
+    """The latent means of the latest exemplars, the newest first."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.positions: Positions = np.empty(0, np.int64)
+        self.means: Tensor | None = None
+
+    def add(self, positions: Positions, means: Tensor | None) -> None:
+        """Put a step's exemplars in front and forget the oldest."""
+        if not self.size or means is None:
+            return
+        self.positions = np.concatenate([positions, self.positions])[: self.size]
+        parts = [means.detach(), *([] if self.means is None else [self.means])]
+        self.means = torch.cat(parts)[: self.size]
+
+
 def take(rows: Tensor, positions: Positions) -> Tensor:
-    """Copy out whole rows (``index_select`` moves a row at once, indexing a number at a time)."""
-    return rows.index_select(0, torch.from_numpy(positions))
+    """Copy out whole rows as numbers; bytes become numbers from 0 to 1.
+
+    ``index_select`` moves a row at once, indexing a number at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> take(torch.tensor([[0], [51], [255]], dtype=torch.uint8), np.array([1, 2]))
+    tensor([[0.2000],
+            [1.0000]])
+    """
+    chosen = rows.index_select(0, torch.from_numpy(positions))
+    return chosen.float().div_(255.0) if chosen.dtype == torch.uint8 else chosen
 
 
 def blocks(n: int) -> list[int]:

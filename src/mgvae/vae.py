@@ -12,7 +12,7 @@ scripts).
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -103,10 +103,14 @@ class VAE(nn.Module):
 
 @dataclass(frozen=True)
 class Elbo:
-    """The two parts of Eq. 4 for each sample: log p(x|z), and log q(z|x) - log p(z)."""
+    """The two parts of Eq. 4 for each sample: log p(x|z), and log q(z|x) - log p(z).
+
+    ``centres`` are the latent means that stood for the prior, if they were encoded on the way.
+    """
 
     reconstruction: Tensor
     divergence: Tensor
+    centres: Tensor | None = None
 
     def terms(self) -> Mapping[str, Tensor]:
         """Name the parts, as means to be lowered."""
@@ -160,7 +164,13 @@ def elbo(
     return _elbo(vae, x, vae.encoder(join(x, condition)), noise, centres, None, condition)
 
 
-def elbo_with_exemplars(vae: VAE, rows: Tensor, noise: Tensor, own: Tensor | None = None) -> Elbo:
+def elbo_with_exemplars(
+    vae: VAE,
+    rows: Tensor,
+    noise: Tensor,
+    own: Tensor | None = None,
+    remembered: Tensor | None = None,
+) -> Elbo:
     """Estimate Eq. 4 for a batch and encode its exemplars in the same pass.
 
     Parameters
@@ -171,13 +181,15 @@ def elbo_with_exemplars(vae: VAE, rows: Tensor, noise: Tensor, own: Tensor | Non
         The batch, then the exemplars.
     noise : Tensor of shape (n, d)
         Standard normal draws.
-    own : bool Tensor of shape (n, S), optional
+    own : bool Tensor of shape (n, S + R), optional
         Where a row is its own exemplar and must not be (leave-one-out).
+    remembered : Tensor of shape (R, d), optional
+        Latent means of other exemplars, from earlier steps.
 
     Returns
     -------
     elbo : Elbo
-        Each part of shape (n,).
+        Each part of shape (n,); ``centres`` of shape (S, d).
 
     Examples
     --------
@@ -193,7 +205,9 @@ def elbo_with_exemplars(vae: VAE, rows: Tensor, noise: Tensor, own: Tensor | Non
     n = noise.shape[0]
     features, others = vae.encoder(rows).split([n, len(rows) - n])
     centres = vae.mean_head(others)
-    return _elbo(vae, rows[:n], features, noise, centres, own, None)
+    everyone = centres if remembered is None else torch.cat([centres, remembered])
+    found = _elbo(vae, rows[:n], features, noise, everyone, own, None)
+    return replace(found, centres=centres)
 
 
 def join(a: Tensor, b: Tensor | None) -> Tensor:
