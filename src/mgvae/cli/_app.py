@@ -11,7 +11,6 @@ __all__ = ["app"]
 
 app = typer.Typer(
     name="mgvae",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},

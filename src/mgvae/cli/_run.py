@@ -33,7 +33,7 @@ def run(arguments: Sequence[str]) -> int:
     0
     """
     try:
-        code = app(list(arguments), prog_name="mgvae", standalone_mode=False)
+        code = app(list(arguments) or ["--help"], prog_name="mgvae", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except TyperException as error:
         return _complain(error, error.format_message(), error.exit_code, arguments)
@@ -55,8 +55,6 @@ def run(arguments: Sequence[str]) -> int:
 def _complain(error: Exception, message: str, code: int, arguments: Sequence[str]) -> int:
     if "--debug" in arguments:
         traceback.print_exception(error)
-    if not message:  # the help was shown already
-        return code
     line = " ".join("".join(c if c.isprintable() else " " for c in message).split())
     print(f"mgvae: error: {line}", file=sys.stderr)
     return code

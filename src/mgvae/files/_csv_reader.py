@@ -72,7 +72,7 @@ def read_csv(
     delimiter = delimiter or ("\t" if format == "tsv" else _sniff(sample))
     (first, end), *others = _records(sample, delimiter, limit=200)
     start = end if header else 0
-    if len(text) < start + _SAMPLE and not text[start:].strip():
+    if len(text) < start + _SAMPLE and not text[start:].strip(b" \r\n"):
         raise DataError(f"{source} has a header but no rows.")
     names = (
         _names(sample[:end], delimiter, source) if header else [f"c{i}" for i in range(len(first))]
