@@ -135,11 +135,12 @@ class Numeric:
             if self.decimals is not None:
                 numbers = np.round(numbers, self.decimals)
             return np.clip(numbers, self.low, self.high).astype(dtype)
-        steps = np.rint(numbers / self.step).clip(0, _LARGEST).astype(np.uint64)
         most = (int(self.high) - int(self.low)) // self.step
-        ticks = np.minimum(steps, np.uint64(most)) * np.uint64(self.step)
-        ticks += np.uint64(int(self.low) % 2**64)
-        return ticks.view(dtype) if dtype.kind in "mM" else ticks.astype(dtype)
+        steps = np.rint(numbers / self.step)
+        inside = steps.clip(0, _LARGEST).astype(np.uint64)
+        inside = np.where(steps < float(most), np.minimum(inside, np.uint64(most)), np.uint64(most))
+        cells = inside * np.uint64(self.step) + np.uint64(int(self.low) % 2**64)
+        return cells.view(dtype) if dtype.kind in "mM" else cells.astype(dtype)
 
 
 def distance(values: NDArray[Any], low: int, high: int) -> NDArray[np.float64]:

@@ -83,7 +83,7 @@ class Quantile:
         """Place the knots on distinct, increasing values that were seen so many times."""
         n = counts.sum()
         upto = np.cumsum(counts) / n
-        below = upto - counts / n
+        below = np.append(0.0, upto[:-1])
         scores = ndtri((below + upto) / 2)
         spiky = (counts >= _SPIKE_ROWS) & (counts >= _SPIKE_MASS * n) & (not snap)
         keep = np.ones(values.size, bool)

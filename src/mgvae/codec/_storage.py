@@ -80,10 +80,16 @@ class Fields:
 
     def take(self, name: str, *types: type) -> Any:
         """Take out a field of one of the types (of which a bool is not an int)."""
-        value = self.data.pop(name, None)
+        value = self.any(name)
         if type(value) not in types or (isinstance(value, float) and not math.isfinite(value)):
             self.refuse(name, value)
         return value
+
+    def any(self, name: str) -> Any:
+        """Take out a field of any type."""
+        if name not in self.data:
+            raise DataError(f"{self.where}: the field {name!r} is missing.")
+        return self.data.pop(name)
 
     def choose(self, name: str, allowed: Container[Any]) -> Any:
         """Take out a text that is one of a few."""
@@ -205,7 +211,7 @@ def _levels(given: Fields) -> Kind:
 
 
 def _constant(given: Fields) -> Kind:
-    value = unplain(given.data.pop("value", None))
+    value = unplain(given.any("value"))
     if type(value) not in _LEVEL_TYPES:
         given.refuse("value", value)
     return Constant(given.dtype(), value, given.take("coded", bool), given.take("nullable", bool))

@@ -359,7 +359,7 @@ class TableCodec:
 
 def _restore(data: Any) -> _Fitted:
     given = Fields(data, "a column of the codec")
-    name = unplain(given.data.pop("name", None))
+    name = unplain(given.any("name"))
     given.where = f"the codec's {label(name)}"
     kind = kind_from_dict(given.take("kind", dict), given.where)
     levels = None

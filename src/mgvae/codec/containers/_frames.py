@@ -36,9 +36,8 @@ def read_frame(frame: Any, names: list[Hashable]) -> Table:
 def _read(name: Hashable, series: _Series) -> Column:
     native = series.to_native()
     dtype = str(getattr(native, "dtype", None) or native.type)
-    if dtype.startswith("Sparse["):
-        native = native.sparse.to_dense()
-        series = nw.from_native(native, series_only=True)
+    native = _simplify(native)
+    series = nw.from_native(native, series_only=True)
     nulls: NDArray[np.bool_] | None = np.asarray(series.is_null().to_numpy(), bool)
     nulls = nulls if nulls is not None and nulls.any() else None
     kind = series.dtype
@@ -75,6 +74,16 @@ def _read(name: Hashable, series: _Series) -> Column:
     return column if dtype == "object" else replace(column, dtype=dtype, marker="null")
 
 
+def _simplify(native: Any) -> Any:
+    """Take what narwhals does not know out of a pandas Series."""
+    dtype = getattr(native, "dtype", None)
+    if hasattr(dtype, "pyarrow_dtype"):
+        return native.array.__arrow_array__()
+    if hasattr(dtype, "subtype") and hasattr(dtype, "fill_value"):
+        return native.sparse.to_dense()
+    return native if getattr(dtype, "tz", None) is None else native.dt.tz_convert("UTC")
+
+
 def _codes(native: Any) -> tuple[NDArray[Any], tuple[Level, ...], bool]:
     """Give a categorical column as positions, levels, and whether these are ordered."""
     if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
@@ -87,8 +96,6 @@ def _codes(native: Any) -> tuple[NDArray[Any], tuple[Level, ...], bool]:
             native = native.cast(pl.Enum(native.unique().drop_nulls().cast(pl.String).sort()))
         levels = tuple(native.dtype.categories.to_list())
         return native.to_physical().fill_null(0).to_numpy(), levels, False
-    if hasattr(native, "array"):  # pandas, held by pyarrow
-        native = native.array.__arrow_array__()
     array = native.unify_dictionaries().combine_chunks()
     array = array.chunk(0) if hasattr(array, "chunk") else array
     levels = tuple(neutral_level(level) for level in array.dictionary.to_pylist())

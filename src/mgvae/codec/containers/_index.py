@@ -39,7 +39,7 @@ def fresh_index(index: Any, n: int) -> Any:
             return later.as_unit(index.unit).rename(index.name)
         if isinstance(index, pd.PeriodIndex):
             return pd.period_range(last + 1, periods=n, freq=index.freq, name=index.name)
-        if last is not None and abs(last) + n < 2**53:
+        if last is not None and abs(float(last)) + n < 2**53:
             return _count(int(np.floor(last)) + 1, n, index)
     numbers = (str(label)[len(_NEW) :] for label in known if str(label).startswith(_NEW))
     start = max((int(number) for number in numbers if number.isdecimal()), default=-1) + 1

@@ -41,7 +41,9 @@ def _series(column: Column, dtype: Any) -> Any:
     if values.dtype.kind in "mM":
         unit = {pl.Date: "D", pl.Time: "ns"}.get(dtype.base_type()) or dtype.time_unit
         values = ticks(values.astype(f"{values.dtype.kind}8[{unit}]"))
-    if missing is not None and column.marker == "nan":
+    if missing is not None and column.marker == "nan" and values.dtype.kind == "f":
         values, missing = np.where(missing, np.nan, values), None
+    elif missing is not None:
+        values = np.where(missing, values.dtype.type(0), values)  # the placeholder might not fit
     series = pl.Series(name, values).cast(dtype)
     return series if missing is None else series.set(pl.Series(missing), None)
