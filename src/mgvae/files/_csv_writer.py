@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from functools import reduce
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -94,10 +95,16 @@ def _cells(
     kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
     if escape_formulas and (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         text = pc.replace_substring_regex(text, r"^(\s*[=+\-@\t\r])", r"'\1")
-    special = pc.match_substring_regex(text, rf'["\r\n{re.escape(layout.delimiter)}]')
+    special = reduce(
+        pc.or_, (pc.match_substring(text, c) for c in (layout.delimiter, '"', "\n", "\r"))
+    )
     empty = pc.and_(pc.is_valid(values), pc.equal(text, ""))  # not the same as a missing cell
     needed = pc.or_(pc.or_(special, empty), quoted)
+    if not pc.any(needed).as_py():
+        return text
     doubled = pc.replace_substring(text, '"', '""')
-    before = re.escape(spelling.prefix) if layout.spaced else ""
-    around = rf"(?s)^({before})?(.*)$"
-    return pc.if_else(needed, pc.replace_substring_regex(doubled, around, r'\1"\2"'), text)
+    before = spelling.prefix if layout.spaced else ""
+    if before:
+        doubled = pc.replace_substring_regex(doubled, f"^{re.escape(before)}", "")
+    quotes = pc.binary_join_element_wise(f'{before}"', doubled, '"', "")
+    return pc.if_else(needed, quotes, text)
