@@ -7,6 +7,7 @@ import csv
 import datetime
 import gzip
 import io
+import json
 import math
 from collections.abc import Callable
 from pathlib import Path
@@ -422,7 +423,10 @@ def test_json_lines_survive(tmp_path: Path) -> None:
         ('{"a": 1}\n{"a": "x"}\n', "line 2: column 'a' holds a string here and a number before"),
         ('{"a": 1}\n\n{"a": \n', "line 3: this is not JSON"),
         ("[1, 2]\n", "line 1: a JSON list"),
-        ('{"a": 1.5}\n{"a": 12345678901234567890123}\n', "line 2.*too large"),
+        ('{"a": 1.5}\n{"a": 12345678901234567890123}\n', "'a'.*too large"),
+        ('{"a": 99999999999999999999}\n{"a": 1}\n', "'a'.*too large"),
+        ('{"a": [1]}\n', "line 1: column 'a' holds a list.*--drop 'a'"),
+        ("null\n", "line 1: a JSON null"),
         ("[" * 100_000, "line 1"),
     ],
 )
@@ -431,6 +435,27 @@ def test_bad_json_lines(lines: str, message: str, tmp_path: Path) -> None:
     path.write_text(lines)
     with pytest.raises(DataError, match=message):
         files.read(str(path))
+
+
+def test_json_columns_may_appear_late_and_widen(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr("mgvae.files._json._ROWS", 2)
+    rows = [
+        {"a": 1, "b": None, "n": 1},
+        {"a": 2, "b": None, "n": None},
+        {"a": 2.5, "b": "x", "n": None, "c": True},
+        {"a": None, "b": "y", "n": 2**64 - 1},
+        {"b": "z"},
+    ]
+    path = tmp_path / "a.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    want = {name: [row.get(name) for row in rows] for name in ("a", "b", "n", "c")}
+    assert files.read(str(path)).table.to_pydict() == want
+    path.write_text('{"a": 1}\n{"a": 2}\n{"a": "x"}\n{"a": [1]}\n')
+    with pytest.raises(DataError, match="line 3"):
+        files.read(str(path))
+    assert files.read(str(path), mixed=["a"]).table["a"].to_pylist() == ["1", "2", "x", "[1]"]
 
 
 def test_missing_markers_in_typed_files(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def read_csv(
     missing : collection of str
         Cells that stand for a missing value, besides the usual ones.
     mixed : collection of str
-        Columns in which numbers and text may stand together.
+        Columns in which numbers and text may stand together, and are text then.
 
     Raises
     ------

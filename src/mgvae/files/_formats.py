@@ -111,7 +111,7 @@ def read(
     missing : collection of str
         Text that stands for a missing value, besides what usually does in a delimited file.
     mixed : collection of str
-        Columns of a delimited file in which numbers and text may stand together.
+        Columns of a text file in which values of several types may stand; they are text then.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def read(
             mixed=mixed,
         )
     elif format == "jsonl":
-        file = read_jsonl(data, source=source, encoding=encoding)
+        file = read_jsonl(data, source=source, encoding=encoding, mixed=mixed)
     else:
         file = TableFile(_read_binary(data, format, source), format)
     if missing and format not in ("csv", "tsv"):
@@ -241,9 +241,10 @@ def _read_binary(data: bytes, format: Format, source: str) -> pa.Table:  # noqa:
             return pq.ParquetFile(pa.BufferReader(buffer)).read()
         if data.startswith(b"FEA1"):
             raise DataError(f"{source} is a Feather file of version 1; write it as version 2.")
-        if data.startswith(b"ARROW1"):
-            return pyarrow.ipc.open_file(buffer).read_all()
-        return pyarrow.ipc.open_stream(buffer).read_all()
+        opened = pyarrow.ipc.open_file if data.startswith(b"ARROW1") else pyarrow.ipc.open_stream
+        table = opened(buffer).read_all()
+        table.validate(full=True)  # offsets of a damaged file could point anywhere
+        return table
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise DataError(f"{source} is not a whole {format} file: {reason}.") from None

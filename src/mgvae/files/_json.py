@@ -1,12 +1,13 @@
 """JSON lines: one object per line, one key per column."""
 
+import io
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import islice
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.json
 
 from mgvae.errors import DataError
 from mgvae.files._cells import Spelling, read_dates, spell
@@ -15,12 +16,12 @@ from mgvae.files._text import as_utf8
 
 __all__ = ["read_jsonl", "write_jsonl"]
 
-_BLOCK = 1 << 24
-_ROWS = 1 << 14
-_EXACT = 2**53  # a double holds every whole number up to here
+_ROWS = 1 << 14  # rows read or written at a time
 
 
-def read_jsonl(data: bytes, *, source: str, encoding: str | None = None) -> TableFile:
+def read_jsonl(
+    data: bytes, *, source: str, encoding: str | None = None, mixed: Collection[str] = ()
+) -> TableFile:
     r"""Read JSON lines.
 
     Parameters
@@ -31,6 +32,8 @@ def read_jsonl(data: bytes, *, source: str, encoding: str | None = None) -> Tabl
         What to call it in messages.
     encoding : str, optional
         UTF-8, or UTF-16 where the file begins by saying so, by default.
+    mixed : collection of str
+        Columns that may hold lists, objects or several types, and are text then.
 
     Raises
     ------
@@ -46,25 +49,21 @@ def read_jsonl(data: bytes, *, source: str, encoding: str | None = None) -> Tabl
     text, _ = as_utf8(data, encoding, source)
     if not text.strip():
         raise DataError(f"{source} is empty: it holds no table.")
-    table = _parse(text, source, pa.schema([]))
-    # strings that look like times would be cut to the second: they are taken as strings instead
-    times = [(f.name, pa.string()) for f in table.schema if pa.types.is_timestamp(f.type)]
-    if times:
-        table = _parse(text, source, pa.schema(times)).select(table.column_names)
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        if pa.types.is_floating(column.type) and _largest(column) >= _EXACT:
-            _refuse_rounded(text, name, source)
-    read = {
+    columns = _Columns(source, mixed)
+    records = _records(text, source)
+    while batch := list(islice(records, _ROWS)):
+        columns.add(batch)
+    table = columns.table()
+    dates = {
         name: found
-        for name, column in zip(table.column_names, table.columns, strict=True)
-        if pa.types.is_string(column.type) and (found := read_dates(column)) is not None
+        for name in table.column_names
+        if pa.types.is_string(table[name].type) and (found := read_dates(table[name])) is not None
     }
-    columns = {n: read[n].values if n in read else table[n] for n in table.column_names}
     return TableFile(
-        pa.table(columns),
+        pa.table({n: dates[n].values if n in dates else table[n] for n in table.column_names}),
         "jsonl",
-        spellings={name: column.spelling for name, column in read.items()},
-        cells={name: column.cells for name, column in read.items() if column.cells is not None},
+        spellings={name: column.spelling for name, column in dates.items()},
+        cells={name: column.cells for name, column in dates.items() if column.cells is not None},
     )
 
 
@@ -120,21 +119,9 @@ def _values(values: pa.ChunkedArray, cells: pa.ChunkedArray | None, how: Spellin
     return list(values.to_pylist())
 
 
-def _parse(text: bytes, source: str, schema: pa.Schema) -> pa.Table:
-    try:
-        return pyarrow.json.read_json(
-            pa.BufferReader(text),
-            pyarrow.json.ReadOptions(block_size=min(len(text), _BLOCK)),
-            pyarrow.json.ParseOptions(explicit_schema=schema),
-        )
-    except pa.ArrowInvalid as error:
-        _refuse(text, source)
-        raise DataError(f"{source} cannot be read: {str(error).splitlines()[0]}") from None
-
-
 def _records(text: bytes, source: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """Give the objects with the number of their line; raise where there is none."""
-    for number, line in enumerate(text.split(b"\n"), start=1):
+    for number, line in enumerate(io.BytesIO(text), start=1):
         if not line.strip():
             continue
         try:
@@ -161,29 +148,99 @@ _KINDS = {
 }
 
 
-def _refuse(text: bytes, source: str) -> None:
-    """Raise and name the line that is no object, or where a column changes its type."""
-    seen: dict[str, str] = {}
-    for number, record in _records(text, source):
-        for name, value in record.items():
+class _Columns:
+    """The columns of the objects read so far.
+
+    Python's own parser is used: pyarrow's crashes on a line that is ``null``, cuts times to the
+    second and rounds large numbers.
+    """
+
+    def __init__(self, source: str, mixed: Collection[str]) -> None:
+        self.source = source
+        self.mixed = mixed
+        self.kinds: dict[str, str] = {}
+        self.chunks: dict[str, list[pa.Array]] = {}
+        self.sizes: list[int] = []
+
+    def add(self, batch: list[tuple[int, dict[str, Any]]]) -> None:
+        """Take the next objects in."""
+        names = {name: None for _, record in batch for name in record}
+        for name in names:
+            before = [pa.nulls(size) for size in self.sizes]
+            self.chunks.setdefault(name, before)
+        for name, chunks in self.chunks.items():
+            values = [record.get(name) for _, record in batch]
+            kind = self._kind(name, values, [number for number, _ in batch])
+            chunks.append(self._array(name, values, kind))
+        self.sizes.append(len(batch))
+
+    def table(self) -> pa.Table:
+        """Give the columns, each of one type."""
+        return pa.table({name: self._joined(name, c) for name, c in self.chunks.items()})
+
+    def _kind(self, name: str, values: list[Any], lines: list[int]) -> str:
+        """Give what the column holds, and raise where that changes."""
+        found = {_KINDS[kind] for kind in set(map(type, values))} - {"null"}
+        known = self.kinds.get(name)
+        if known is None and found:
+            first = next(value for value in values if value is not None)
+            known = self.kinds[name] = _KINDS[type(first)]
+        if known is None or (found <= {known} and known not in ("list", "object")):
+            return known or "null"
+        if name in self.mixed:
+            self.kinds[name] = "mixture"
+            return "mixture"
+        for value, line in zip(values, lines, strict=True):
             kind = _KINDS[type(value)]
-            if kind != "null" and seen.setdefault(name, kind) != kind:
+            if kind in ("list", "object"):
                 raise DataError(
-                    f"{source}, line {number}: column {name!r} holds a {kind} here and a "
-                    f"{seen[name]} before. A column must hold one type."
+                    f"{self.source}, line {line}: column {name!r} holds a {kind}, which is not one "
+                    f"value per cell. Leave it out with --drop '{name}'."
                 )
+            if kind not in ("null", known):
+                raise DataError(
+                    f"{self.source}, line {line}: column {name!r} holds a {kind} here and a "
+                    f"{known} before. A column must hold one type."
+                )
+        return known
+
+    def _array(self, name: str, values: list[Any], kind: str) -> pa.Array:
+        if kind == "mixture":
+            texts = [v if v is None or isinstance(v, str) else json.dumps(v) for v in values]
+            return pa.array(texts, pa.string())
+        if kind != "number":
+            return pa.array(values)
+        try:
+            if not any(isinstance(value, float) for value in values):
+                return _integers(values)
+            floats = [None if value is None else float(value) for value in values]
+            if all(v is None or v != v or v == f for v, f in zip(values, floats, strict=True)):
+                return pa.array(floats, pa.float64(), from_pandas=True)  # not a number: missing
+        except OverflowError:
+            pass
+        raise self._too_large(name)
+
+    def _joined(self, name: str, chunks: list[pa.Array]) -> pa.ChunkedArray:
+        types = {chunk.type for chunk in chunks} - {pa.null()}
+        if self.kinds.get(name) == "mixture":
+            types = {pa.string()}
+        if pa.float64() in types:
+            types = {pa.float64()}
+        final = pa.uint64() if len(types) > 1 else next(iter(types), pa.string())
+        try:
+            return pa.chunked_array([chunk.cast(final) for chunk in chunks], final)
+        except pa.ArrowInvalid:
+            raise self._too_large(name) from None
+
+    def _too_large(self, name: str) -> DataError:
+        return DataError(
+            f"{self.source}: column {name!r} holds whole numbers that are too large to be kept "
+            "exactly as numbers. Write them as strings."
+        )
 
 
-def _refuse_rounded(text: bytes, name: str, source: str) -> None:
-    """Raise if a column of floats holds a whole number that a double cannot."""
-    for number, record in _records(text, source):
-        value = record.get(name)
-        if isinstance(value, int) and int(float(value)) != value:
-            raise DataError(
-                f"{source}, line {number}: column {name!r} holds {value}, which is too large to be "
-                "kept exactly as a number. Write such values as strings."
-            )
-
-
-def _largest(column: pa.ChunkedArray) -> float:
-    return pc.max(pc.abs(column)).as_py() or 0.0
+def _integers(values: list[Any]) -> pa.Array:
+    try:
+        return pa.array(values, pa.int64())
+    except (OverflowError, pa.ArrowInvalid):
+        return pa.array(values, pa.uint64())
