@@ -15,7 +15,7 @@ from torch.nn import functional as F  # noqa: N812
 from mgvae._classifier_networks import ResNet20, mlp
 from mgvae._runtime import build
 from mgvae.errors import DataError, ParameterError
-from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss
+from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss, Reduction
 from mgvae.metrics import geometric_mean
 from mgvae.training import Callback, History, Player, Validation, exponential, train
 
@@ -133,16 +133,17 @@ def make_network(
     return made
 
 
-def make_loss(loss: str | nn.Module, counts: NDArray[np.float64]) -> nn.Module:
-    """Make the loss of each row; class weights are not its affair but the rows'."""
+def make_loss(loss: str | nn.Module, counts: NDArray[np.float64], by_row: bool) -> nn.Module:
+    """Make the loss: of each row where rows are weighted (by class or by themselves), or a mean."""
+    reduction: Reduction = "none" if by_row else "mean"
     if isinstance(loss, nn.Module):
         return copy.deepcopy(loss)
     if loss in ("ce", "rw", "cbrw"):
-        return nn.CrossEntropyLoss(reduction="none")
+        return nn.CrossEntropyLoss(reduction=reduction)
     if loss == "focal":
-        return FocalLoss(reduction="none")
+        return FocalLoss(reduction=reduction)
     if loss == "ldam":
-        return LDAMLoss(counts, reduction="none")
+        return LDAMLoss(counts, reduction=reduction)
     raise ParameterError(
         'loss must be "ce", "rw", "cbrw", "focal", "ldam" or a torch module that takes logits and '
         f"class indices; got {loss!r}."
@@ -261,7 +262,7 @@ def _mean_loss(
 ) -> Tensor:
     losses: Tensor = loss(F.softmax(logits, dim=1) if double_softmax else logits, y)
     if weight is None:
-        return losses.mean()
+        return losses if losses.ndim == 0 else losses.mean()
     if losses.shape != y.shape:
         raise ParameterError(
             "loss must give one value for each row where rows or classes are weighted; it gave "

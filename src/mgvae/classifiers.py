@@ -234,7 +234,8 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 cosine_head=self.loss == "ldam",
                 generator=torch_generator(for_network),
             ).to(rows.X)
-            loss = training.make_loss(self.loss, counts).to(rows.X)
+            by_row = rows.weight is not None
+            loss = training.make_loss(self.loss, counts, by_row).to(rows.X)
             with progress_bars(bool(self.verbose)) as callback:
                 self.history_ = training.train_network(
                     network,

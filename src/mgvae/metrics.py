@@ -201,22 +201,7 @@ def batched_geometric_mean(
 ) -> float:
     """Mean of :func:`geometric_mean` over shuffled batches, as in the paper's tables.
 
-    In each batch the mean is taken over the classes that have a true row there. The last batch may
-    be smaller and counts as much as the others.
-
-    Parameters
-    ----------
-    y_true, y_pred : array-like of shape (n_samples,)
-        The true and the predicted labels.
-    random_state : int, SeedSequence, Generator or RandomState
-        What shuffles the rows.
-    batch_size : int, default=100
-        Rows in a batch.
-
-    Returns
-    -------
-    geometric_mean : float
-        Between 0 and 1.
+    The batches, and with them the parameters, are those of :func:`batched_acsa`.
 
     Examples
     --------
