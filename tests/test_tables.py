@@ -425,6 +425,7 @@ def test_json_lines_survive(tmp_path: Path) -> None:
         ("[1, 2]\n", "line 1: a JSON list"),
         ('{"a": 1.5}\n{"a": 12345678901234567890123}\n', "'a'.*too large"),
         ('{"a": 99999999999999999999}\n{"a": 1}\n', "'a'.*too large"),
+        ('{"a": 1e999}\n', "'a'.*too large"),
         ('{"a": [1]}\n', "line 1: column 'a' holds a list.*--drop 'a'"),
         ("null\n", "line 1: a JSON null"),
         ("[" * 100_000, "line 1"),

@@ -242,16 +242,8 @@ def _describe(X: "pa.Table", sampler: "MGVAE") -> "list[ColumnSummary]":
     """Find what the columns are, as the sampler will."""
     from mgvae.codec import TableCodec, read_table
 
-    return (
-        TableCodec(
-            column_types=sampler.column_types,
-            numeric=sampler.scaling,
-            likelihood=sampler.likelihood,
-            identifiers=sampler.identifiers,
-        )
-        .fit(read_table(X))
-        .describe()
-    )
+    codec = TableCodec(column_types=sampler.column_types, identifiers=sampler.identifiers)
+    return codec.fit(read_table(X)).describe()
 
 
 def _result(original: "pa.Table", X: "pa.Table", y: "pa.ChunkedArray", target: str) -> "pa.Table":

@@ -245,7 +245,7 @@ def _read_binary(data: bytes, format: Format, source: str) -> pa.Table:  # noqa:
         table = opened(buffer).read_all()
         table.validate(full=True)  # offsets of a damaged file could point anywhere
         return table
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise DataError(f"{source} is not a whole {format} file: {reason}.") from None
 

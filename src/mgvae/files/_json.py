@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 from collections.abc import Collection, Iterator
 from itertools import islice
 from typing import Any, BinaryIO
@@ -105,7 +106,7 @@ def write_jsonl(file: BinaryIO, table: pa.Table, like: TableFile, *, originals: 
         ]
         for row in zip(*columns, strict=True):
             record = dict(zip(table.column_names, row, strict=True))
-            file.write(json.dumps(record, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+            file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
 
 
 def _values(values: pa.ChunkedArray, cells: pa.ChunkedArray | None, how: Spelling) -> list[Any]:
@@ -214,7 +215,8 @@ class _Columns:
             if not any(isinstance(value, float) for value in values):
                 return _integers(values)
             floats = [None if value is None else float(value) for value in values]
-            if all(v is None or v != v or v == f for v, f in zip(values, floats, strict=True)):
+            exact = all(v is None or v != v or v == f for v, f in zip(values, floats, strict=True))
+            if exact and math.inf not in floats and -math.inf not in floats:
                 return pa.array(floats, pa.float64(), from_pandas=True)  # not a number: missing
         except OverflowError:
             pass
@@ -234,8 +236,8 @@ class _Columns:
 
     def _too_large(self, name: str) -> DataError:
         return DataError(
-            f"{self.source}: column {name!r} holds whole numbers that are too large to be kept "
-            "exactly as numbers. Write them as strings."
+            f"{self.source}: column {name!r} holds numbers that are too large to be kept exactly. "
+            "Write them as strings."
         )
 
 
