@@ -240,10 +240,11 @@ def _read_steps(text: str | None) -> int | str | None:
 
 def _describe(X: "pa.Table", sampler: "MGVAE") -> "list[ColumnSummary]":
     """Find what the columns are, as the sampler will."""
-    from mgvae.codec import TableCodec, read_table
+    from mgvae.samplers._data import open_data
 
-    codec = TableCodec(column_types=sampler.column_types, identifiers=sampler.identifiers)
-    return codec.fit(read_table(X)).describe()
+    data = open_data(X, sampler)
+    columns: list[ColumnSummary] = data.codec.fit(data.read(X)).describe()
+    return columns
 
 
 def _result(original: "pa.Table", X: "pa.Table", y: "pa.ChunkedArray", target: str) -> "pa.Table":

@@ -114,27 +114,27 @@ class ImageCodec:
         if hasattr(X, "columns"):
             raise DataError("images must be an array; a table becomes one with X.to_numpy().")
         try:
-            X = np.asarray(X)
+            images: NDArray[Any] = np.asarray(X)
         except ValueError as error:
             raise DataError(
                 "the images must all have one size and number of channels. Resize them first."
             ) from error
-        if X.dtype.kind not in "buif":
-            raise DataError(f"images must hold numbers; these are of the type {X.dtype}.")
-        if self.sample_shape is not None and X.shape[1:] != self.sample_shape:
-            if X.ndim != 2 or X.shape[1] != math.prod(self.sample_shape):
+        if images.dtype.kind not in "buif":
+            raise DataError(f"images must hold numbers; these are of the type {images.dtype}.")
+        if self.sample_shape is not None and images.shape[1:] != self.sample_shape:
+            if images.ndim != 2 or images.shape[1] != math.prod(self.sample_shape):
                 raise DataError(
-                    f"X has the shape {X.shape}, which does not hold images of "
+                    f"X has the shape {images.shape}, which does not hold images of "
                     f"sample_shape={self.sample_shape}: rows of {math.prod(self.sample_shape)} "
                     "values are needed."
                 )
-            X = X.reshape(len(X), *self.sample_shape)
-        if X.ndim not in (3, 4):
+            images = images.reshape(len(images), *self.sample_shape)
+        if images.ndim not in (3, 4):
             raise DataError(
                 f"images must have the shape (N, H, W), (N, H, W, C) or (N, C, H, W); got "
-                f"{X.shape}. For one row per image set sample_shape."
+                f"{images.shape}. For one row per image set sample_shape."
             )
-        return X
+        return images
 
     def fit(self, X: Any) -> Self:
         """Learn shape, type and range."""
@@ -174,7 +174,7 @@ class ImageCodec:
         rows = np.ascontiguousarray(images).reshape(len(images), self.width)
         if self.dtype == np.uint8:
             return rows
-        scaled = rows.astype(np.float32)
+        scaled: NDArray[np.float32] = rows.astype(np.float32)
         scaled -= self.low
         scaled /= self.high - self.low
         return scaled
@@ -183,7 +183,8 @@ class ImageCodec:
         """Give a network's rows in the type of :meth:`encode`, so that they take no more memory."""
         if self.dtype != np.uint8 or encoded.dtype == np.uint8:
             return encoded
-        return (np.clip(encoded, 0.0, 1.0) * 255.0).round().astype(np.uint8)
+        rounded: NDArray[np.uint8] = (np.clip(encoded, 0.0, 1.0) * 255.0).round().astype(np.uint8)
+        return rounded
 
     def decode(self, encoded: NDArray[Any]) -> NDArray[Any]:
         """Give rows as pictures of the kind that was learned, or as rows if they came so."""
@@ -204,7 +205,7 @@ class ImageCodec:
     def _restore(self, encoded: NDArray[Any]) -> NDArray[Any]:
         if np.isnan(encoded).any():
             raise DataError("encoded holds NaN, which no pixel can be decoded from.")
-        values = np.clip(encoded, 0.0, 1.0) * (self.high - self.low) + self.low
+        values: NDArray[Any] = np.clip(encoded, 0.0, 1.0) * (self.high - self.low) + self.low
         if self.dtype.kind == "b":
             return values >= 0.5
         if self.dtype.kind in "ui":

@@ -6,7 +6,16 @@ belong to :class:`mgvae.vae.VAE`. A decoder maps latent codes to raw outputs, wh
 """
 
 from mgvae.networks._bodies import Bodies
+from mgvae.networks._choose import Network, choose_bodies, is_small
 from mgvae.networks._cnn import cnn_bodies
 from mgvae.networks._mlp import mlp, mlp_bodies
 
-__all__ = ["Bodies", "cnn_bodies", "mlp", "mlp_bodies"]
+__all__ = [
+    "Bodies",
+    "Network",
+    "choose_bodies",
+    "cnn_bodies",
+    "is_small",
+    "mlp",
+    "mlp_bodies",
+]

@@ -18,7 +18,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mgvae.networks._bodies import Bodies, Picture, Rows, channel_counts, halved_sides
+from mgvae.networks._bodies import (
+    Bodies,
+    Picture,
+    Rows,
+    Unflattened,
+    channel_counts,
+    halved_sides,
+)
 
 __all__ = ["Convolution", "Doubling", "Repetition", "cnn_bodies"]
 
@@ -49,8 +56,7 @@ class Doubling(nn.ConvTranspose2d):
 
     def forward(self, x: Tensor, output_size: list[int] | None = None) -> Tensor:
         """Double the sides and crop."""
-        height, width = self.side
-        return super().forward(x, output_size)[..., :height, :width]
+        return _crop(super().forward(x, output_size), self.side)
 
 
 class Repetition(nn.Module):
@@ -62,8 +68,7 @@ class Repetition(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         """Repeat every pixel four times."""
-        height, width = self.side
-        return functional.interpolate(x, scale_factor=2.0)[..., :height, :width]
+        return _crop(functional.interpolate(x, scale_factor=2.0), self.side)
 
 
 def cnn_bodies(
@@ -98,7 +103,7 @@ def cnn_bodies(
     up: list[nn.Module] = [
         nn.Linear(latent_size + condition_size, math.prod(smallest)),
         nn.LeakyReLU(_SLOPE, inplace=True),
-        nn.Unflatten(1, smallest),
+        Unflattened(smallest),
         Repetition(sides[-2]),
     ]
     for i in range(len(channels) - 1, 0, -1):
@@ -108,6 +113,12 @@ def cnn_bodies(
         ]
     up.append(nn.Conv2d(channels[0], shape[0], 3, 1, 1))
     return Bodies(Rows(*down), math.prod(smallest), Rows(*up))
+
+
+def _crop(x: Tensor, side: tuple[int, int]) -> Tensor:
+    if x.shape[-2:] == side:  # a slice is a view, on which the next layer cannot work in place
+        return x
+    return x[..., : side[0], : side[1]].clone()
 
 
 def _fill(weight: Tensor, bias: Tensor | None, fan_in: int, generator: torch.Generator) -> None:

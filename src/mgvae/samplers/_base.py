@@ -5,11 +5,12 @@ one generator of rows per class. Everything a user meets lives here: containers,
 ``sampling_strategy``, seeds, threads, provenance and progress.
 """
 
+import copy
 import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, Literal, Protocol, Self
 
 import numpy as np
@@ -21,26 +22,22 @@ from sklearn.preprocessing import label_binarize
 from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from mgvae._progress import progress_bars
 from mgvae._runtime import resolve_device, seed_sequence, threads
-from mgvae.codec import (
-    Column,
-    KindName,
-    LikelihoodName,
-    NumericScale,
-    TableCodec,
-    append_labels,
-    append_rows,
-    only_rows,
-    read_table,
-)
+from mgvae.codec import KindName, NumericScale, Span, append_labels
+from mgvae.codec.images import Channels
 from mgvae.errors import DataError, ParameterError
+from mgvae.networks import Network
+from mgvae.samplers._data import Data, open_data
+from mgvae.samplers._presets import Defaults
 from mgvae.training import Callback, History
 
-__all__ = ["GenerativeSampler", "Generator", "Job", "Trained"]
+__all__ = ["Auto", "GenerativeSampler", "Generator", "Job", "Trained"]
+
+Auto = Any  # the word "auto", which is replaced by the data's default before it is used
 
 Positions = NDArray[np.int64]
 
@@ -71,7 +68,9 @@ class Job:
         Code of the largest class.
     targets : list of int
         Codes of the classes that are to be generated.
-    codec : TableCodec
+    shape : tuple of int
+        Shape of a sample: (width,) of a row, or channels, height and width of a picture.
+    spans : sequence of Span
         What the columns of ``rows`` mean.
     device : torch.device
         Where to train.
@@ -86,7 +85,8 @@ class Job:
     names: list[str]
     majority: int
     targets: list[int]
-    codec: TableCodec
+    shape: tuple[int, ...]
+    spans: Sequence[Span]
     device: torch.device
     seeds: np.random.SeedSequence
     callback: Callback | None
@@ -132,7 +132,11 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
         "random_state": ["random_state", np.random.Generator],
         "column_types": [Mapping, None],
         "scaling": [StrOptions({"quantile", "minmax", "symmetric", "identity"})],
-        "likelihood": [StrOptions({"gaussian", "squared_error", "bernoulli"})],
+        "likelihood": [StrOptions({"auto", "gaussian", "squared_error", "bernoulli"})],
+        "sample_shape": ["array-like", None],
+        "channels": [StrOptions({"first", "last"}), None],
+        "network": [StrOptions({"auto", "mlp", "cnn", "residual"}), callable],
+        "network_width": [Interval(Real, 0, None, closed="neither")],
         "identifiers": [StrOptions({"new", "missing"})],
         "device": [str, torch.device],
         "n_jobs": [Integral, None],
@@ -141,10 +145,16 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
         "verbose": ["verbose"],
     }
 
+    _defaults: Defaults
+
     random_state: Any
     column_types: Mapping[Any, KindName] | None
     scaling: NumericScale
-    likelihood: LikelihoodName
+    likelihood: Any
+    sample_shape: Sequence[int] | None
+    channels: Channels | None
+    network: Network
+    network_width: float
     identifiers: Literal["new", "missing"]
     device: str | torch.device
     n_jobs: int | None
@@ -161,8 +171,9 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array or table of shape (n_samples, n_features)
-            The data: a numpy array, a list, a pandas or polars DataFrame, or a pyarrow Table.
+        X : array or table of shape (n_samples, n_features), or images
+            The data: a numpy array, a list, a pandas or polars DataFrame, or a pyarrow Table; or
+            images as an array (N, H, W), (N, H, W, C) or (N, C, H, W).
         y : array-like of shape (n_samples,)
             The class of each row.
 
@@ -179,8 +190,9 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array or table of shape (n_samples, n_features)
-            The data: a numpy array, a list, a pandas or polars DataFrame, or a pyarrow Table.
+        X : array or table of shape (n_samples, n_features), or images
+            The data: a numpy array, a list, a pandas or polars DataFrame, or a pyarrow Table; or
+            images as an array (N, H, W), (N, H, W, C) or (N, C, H, W).
         y : array-like of shape (n_samples,)
             The class of each row.
 
@@ -192,7 +204,7 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
             Their classes.
         """
         labels, one_vs_all = self._fit(X, y)
-        blocks: list[Tensor] = []
+        parts: list[NDArray[Any]] = []
         sources = [np.arange(len(labels))]
         made: list[NDArray[Any]] = []
         seeds = self._root.spawn(len(self.classes_))
@@ -200,21 +212,17 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
             if n == 0:
                 continue
             code = self._code(label)
-            with threads(self.n_threads):
-                encoded, rows = self._generators[code].generate(n, seeds[code])
-            blocks.append(encoded)
-            sources.append(rows)
+            for encoded, rows in self._make(self._generators[code], n, seeds[code]):
+                parts.append(encoded)
+                sources.append(rows)
             made.append(np.full(n, code))
         codes = np.concatenate([np.empty(0, np.int64), *made])
         self.source_indices_ = np.concatenate(sources)
-        if not blocks:
-            columns = self._decode(torch.empty(0, self.codec_.width), seeds[0])
-        else:
-            columns = self._decode(torch.cat(blocks), seeds[0])
+        new_rows = self._decode(parts, seeds[0])
         new = self.classes_[codes]
         if one_vs_all:
             new = label_binarize(new, classes=self.classes_)
-        X_resampled = append_rows(X, columns)
+        X_resampled = self._data.append(X, new_rows)
         return X_resampled, append_labels(y, new, X_resampled)
 
     def _fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
@@ -242,11 +250,10 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
         check_is_fitted(self, "classes_")
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
             raise ParameterError(f"n must be a whole number of at least 0; got {n!r}.")
-        self._check_size(int(n))
+        self._check_size(int(n), self._data)
         seeds = self._later(random_state)
-        with threads(self.n_threads):
-            encoded, _ = self._generator(label).generate(int(n), seeds)
-        return only_rows(self._template, self._decode(encoded, seeds))
+        made = self._make(self._generator(label), int(n), seeds)
+        return self._data.only(self._template, self._decode([rows for rows, _ in made], seeds))
 
     def translate(self, X_majority: Any, label: Any, random_state: Any = None) -> Any:
         """Make one new row of a class from each given majority row, in their order.
@@ -267,29 +274,25 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
         """
         check_is_fitted(self, "classes_")
         generator = self._generator(label)
-        table = read_table(X_majority)
-        validate_data(self, X=X_majority, reset=False, skip_check_array=True)
+        contents = self._data.read(X_majority)
+        self._data.validate(self, X_majority, reset=False)
         seeds = self._later(random_state)
         with threads(self.n_threads):
-            encoded = generator.translate(torch.from_numpy(self.codec_.encode(table)), seeds)
-        return only_rows(X_majority, self._decode(encoded, seeds))
+            encoded = generator.translate(torch.from_numpy(self.codec_.encode(contents)), seeds)
+        return self._data.only(X_majority, self._decode([encoded.numpy()], seeds))
 
     def _fit(self, X: Any, y: Any) -> tuple[NDArray[Any], bool]:
         """Validate, train, and only then set the fitted attributes; give y as an array."""
         self._validate_params()
         device = resolve_device(self.device)
-        table = read_table(X)
+        data = open_data(X, self)
+        contents = data.read(X)
         labels, one_vs_all = _read_target(y, type(self).__name__)
         check_consistent_length(X, labels)
         strategy = check_sampling_strategy(self.sampling_strategy, labels, self._sampling_type)
-        codec = TableCodec(
-            column_types=self.column_types,
-            numeric=self.scaling,
-            likelihood=self.likelihood,
-            identifiers=self.identifiers,
-        )
-        codec.fit(table)
-        self._check_size(sum(strategy.values()), codec.width, len(table.columns))
+        codec = data.codec.fit(contents)
+        worker = self._resolved(data)
+        self._check_size(sum(strategy.values()), data)
 
         classes, codes = np.unique(labels, return_inverse=True)
         members = [np.flatnonzero(codes == code) for code in range(len(classes))]
@@ -302,20 +305,22 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
             trained = Trained({code: _Unvaried(members[majority]) for code in targets}, [])
         elif targets:
             with threads(self.n_threads), progress_bars(bool(self.verbose), self.callback) as bars:
-                trained = self._train(
+                trained = worker._train(
                     Job(
-                        rows=torch.from_numpy(codec.encode(table)),
+                        rows=torch.from_numpy(codec.encode(contents)),
                         members=members,
                         names=[str(label) for label in classes],
                         majority=majority,
                         targets=targets,
-                        codec=codec,
+                        shape=data.shape,
+                        spans=codec.spans,
                         device=device,
                         seeds=for_training,
                         callback=bars,
                     )
                 )
-        validate_data(self, X=X, reset=True, skip_check_array=True)
+        data.validate(self, X, reset=True)
+        self._data = data
         self.sampling_strategy_ = strategy
         self.classes_ = classes
         self.majority_ = classes[majority]
@@ -323,13 +328,34 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
         self.history_ = {history.stage: history for history in trained.history}
         self._generators = dict(trained.generators)
         self._root, self._laters = for_resampling, for_later
-        self._template = only_rows(X, self._decode(torch.empty(0, codec.width), for_later))
+        self._template = data.only(X[:0], self._decode([], for_later))
         return labels, one_vs_all
 
-    def _decode(self, encoded: Tensor, seeds: np.random.SeedSequence) -> list[Column]:
+    def _resolved(self, data: Data) -> Self:
+        """Give a copy whose every ``"auto"`` is replaced by the data's default."""
+        worker = copy.copy(self)
+        for name, value in self._defaults[data.family].items():
+            if isinstance(getattr(self, name), str) and getattr(self, name) == "auto":
+                setattr(worker, name, value)
+        return worker
+
+    def _make(
+        self, generator: Generator, n: int, seeds: np.random.SeedSequence
+    ) -> list[tuple[NDArray[Any], Positions]]:
+        """Make ``n`` encoded rows with their sources, in parts."""
+        sizes = self._data.parts(n)
+        branches = seeds.spawn(len(sizes)) if len(sizes) > 1 else [seeds]
+        made = []
+        with threads(self.n_threads):
+            for size, branch in zip(sizes, branches, strict=False):
+                encoded, sources = generator.generate(size, branch)
+                made.append((self._data.pack(encoded.numpy()), sources))
+        return made
+
+    def _decode(self, parts: Sequence[NDArray[Any]], seeds: np.random.SeedSequence) -> Any:
         rng = np.random.default_rng(seeds.spawn(1)[0])
-        columns: list[Column] = self.codec_.decode(encoded.numpy(), rng)
-        return columns
+        none = np.empty((0, self.codec_.width), np.float32)
+        return self._data.decode(np.concatenate(parts) if parts else none, rng)
 
     def _later(self, random_state: Any) -> np.random.SeedSequence:
         if random_state is None:
@@ -350,10 +376,8 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
             "for new rows of it."
         )
 
-    def _check_size(self, n: int, width: int | None = None, columns: int | None = None) -> None:
-        width = self.codec_.width if width is None else width
-        columns = self.n_features_in_ if columns is None else columns
-        needed = n * (8 * width + 16 * columns)
+    def _check_size(self, n: int, data: Data) -> None:
+        needed = n * data.bytes_per_row
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if needed > memory:
             raise DataError(

@@ -1,5 +1,6 @@
 """The conditional GAN as an imbalanced-learn over-sampler."""
 
+import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,12 +15,14 @@ from torch import Tensor
 from mgvae._runtime import build, torch_generator
 from mgvae.cgan import GAN, fit_adversarial, generate_adversarial, spread
 from mgvae.codec import KindName, LikelihoodName, NumericScale
+from mgvae.codec.images import Channels
 from mgvae.cvae import one_hot
 from mgvae.errors import CollapseError, CollapseWarning, ParameterError
 from mgvae.likelihood import Likelihood
 from mgvae.mgvae import Positions, take
 from mgvae.networks import mlp
 from mgvae.samplers._base import GenerativeSampler, Job, Trained
+from mgvae.samplers._presets import CGAN_DEFAULTS
 from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.training import Callback
 
@@ -100,6 +103,7 @@ class CGAN(GenerativeSampler):
     True
     """
 
+    _defaults = CGAN_DEFAULTS
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         **GenerativeSampler._parameter_constraints,
         "hidden_sizes": ["array-like"],
@@ -121,6 +125,10 @@ class CGAN(GenerativeSampler):
         sampling_strategy: Any = "auto",
         random_state: Any = None,
         scaling: NumericScale = "quantile",
+        sample_shape: Sequence[int] | None = None,
+        channels: Channels | None = None,
+        network: Any = "auto",
+        network_width: float = 0.25,
         hidden_sizes: Sequence[int] = (300, 300),
         noise_size: int = 100,
         batch_size: int = 128,
@@ -140,6 +148,10 @@ class CGAN(GenerativeSampler):
         super().__init__(sampling_strategy=sampling_strategy)
         self.random_state = random_state
         self.scaling = scaling
+        self.sample_shape = sample_shape
+        self.channels = channels
+        self.network = network
+        self.network_width = network_width
         self.hidden_sizes = hidden_sizes
         self.noise_size = noise_size
         self.batch_size = batch_size
@@ -177,11 +189,11 @@ class CGAN(GenerativeSampler):
         return Trained(generators, [history])
 
     def _gan(self, job: Job, n_classes: int) -> GAN:
-        sizes, width = layer_sizes(self.hidden_sizes), job.codec.width
+        sizes, width = layer_sizes(self.hidden_sizes), math.prod(job.shape)
         return GAN(
             mlp([self.noise_size + n_classes, *reversed(sizes), width]),
             mlp([width + n_classes, *sizes, 1], slope=0.2),
-            Likelihood(job.codec.spans),
+            Likelihood(job.spans),
             self.noise_size,
         )
 

@@ -12,16 +12,20 @@ from torch import Tensor
 
 from mgvae._runtime import build, torch_generator
 from mgvae.codec import KindName, LikelihoodName, NumericScale
+from mgvae.codec.images import Channels
 from mgvae.cvae import fit_conditional, generate_conditional, one_hot, translate_conditional
 from mgvae.likelihood import Likelihood
 from mgvae.mgvae import DecoderOutput, Positions
-from mgvae.networks import mlp_bodies
-from mgvae.samplers._base import GenerativeSampler, Job, Trained
+from mgvae.networks import Network, choose_bodies
+from mgvae.samplers._base import Auto, GenerativeSampler, Job, Trained
+from mgvae.samplers._presets import CVAE_DEFAULTS
 from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.training import Callback
 from mgvae.vae import VAE
 
 __all__ = ["CVAE"]
+
+_AUTO = StrOptions({"auto"})
 
 
 @dataclass(frozen=True)
@@ -112,13 +116,14 @@ class CVAE(GenerativeSampler):
     True
     """
 
+    _defaults = CVAE_DEFAULTS
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         **GenerativeSampler._parameter_constraints,
-        "hidden_sizes": ["array-like"],
-        "latent_size": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "steps": [Interval(Integral, 0, None, closed="left"), str],
-        "learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "hidden_sizes": ["array-like", _AUTO],
+        "latent_size": [Interval(Integral, 1, None, closed="left"), _AUTO],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), _AUTO],
+        "steps": [Interval(Integral, 0, None, closed="left"), str, _AUTO],
+        "learning_rate": [Interval(Real, 0, None, closed="neither"), _AUTO],
         "schedule": [StrOptions({"cosine", "constant"})],
         "clip_norm": [Interval(Real, 0, None, closed="neither"), None],
         "temperature": [Interval(Real, 0, None, closed="left")],
@@ -130,13 +135,17 @@ class CVAE(GenerativeSampler):
         *,
         sampling_strategy: Any = "auto",
         random_state: Any = None,
-        likelihood: LikelihoodName = "gaussian",
+        likelihood: LikelihoodName | Auto = "auto",
         scaling: NumericScale = "quantile",
-        hidden_sizes: Sequence[int] = (128, 128),
-        latent_size: int = 10,
-        batch_size: int = 128,
-        steps: int | str = 700,
-        learning_rate: float = 2e-3,
+        sample_shape: Sequence[int] | None = None,
+        channels: Channels | None = None,
+        network: Network = "auto",
+        network_width: float = 0.25,
+        hidden_sizes: Sequence[int] | Auto = "auto",
+        latent_size: int | Auto = "auto",
+        batch_size: int | Auto = "auto",
+        steps: int | str | Auto = "auto",
+        learning_rate: float | Auto = "auto",
         schedule: str = "cosine",
         clip_norm: float | None = None,
         temperature: float = 1.0,
@@ -153,6 +162,10 @@ class CVAE(GenerativeSampler):
         self.random_state = random_state
         self.likelihood = likelihood
         self.scaling = scaling
+        self.sample_shape = sample_shape
+        self.channels = channels
+        self.network = network
+        self.network_width = network_width
         self.hidden_sizes = hidden_sizes
         self.latent_size = latent_size
         self.batch_size = batch_size
@@ -175,10 +188,15 @@ class CVAE(GenerativeSampler):
         n_classes = len(job.members)
         vae = build(
             lambda: VAE(
-                mlp_bodies(
-                    job.codec.width, layer_sizes(self.hidden_sizes), self.latent_size, n_classes
+                choose_bodies(
+                    self.network,
+                    job.shape,
+                    self.latent_size,
+                    hidden_sizes=layer_sizes(self.hidden_sizes),
+                    width=self.network_width,
+                    condition_size=n_classes,
                 ),
-                Likelihood(job.codec.spans),
+                Likelihood(job.spans),
                 self.latent_size,
                 prior="standard",
             ),

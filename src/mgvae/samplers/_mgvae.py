@@ -14,6 +14,7 @@ from torch import Tensor
 
 from mgvae._runtime import build, threads, torch_generator
 from mgvae.codec import KindName, LikelihoodName, NumericScale
+from mgvae.codec.images import Channels
 from mgvae.errors import DivergenceError, ParameterError
 from mgvae.ewc import Consolidation
 from mgvae.likelihood import Likelihood
@@ -29,15 +30,16 @@ from mgvae.mgvae import (
     pretrain,
     translate,
 )
-from mgvae.networks import mlp_bodies
-from mgvae.samplers._base import GenerativeSampler, Job, Trained
-from mgvae.samplers._presets import PRESETS
+from mgvae.networks import Network, choose_bodies
+from mgvae.samplers._base import Auto, GenerativeSampler, Job, Trained
+from mgvae.samplers._presets import MGVAE_DEFAULTS, PRESETS
 from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.training import Callback, History
 from mgvae.vae import VAE, PosteriorVariance, PriorName
 
 __all__ = ["MGVAE"]
 
+_AUTO = StrOptions({"auto"})
 _ENOUGH = 25  # minority rows from which a part can be held out
 
 
@@ -201,27 +203,29 @@ class MGVAE(GenerativeSampler):
     (3, 20)
     """
 
+    _defaults = MGVAE_DEFAULTS
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         **GenerativeSampler._parameter_constraints,
         "prior": [StrOptions({"majority", "standard"})],
-        "n_exemplars": [Interval(Integral, 1, None, closed="left")],
+        "n_exemplars": [Interval(Integral, 1, None, closed="left"), _AUTO],
+        "n_remembered": [Interval(Integral, 0, None, closed="left"), _AUTO],
         "leave_one_out": ["boolean"],
         "posterior_variance": [StrOptions({"head", "shared"})],
-        "hidden_sizes": ["array-like"],
-        "latent_size": [Interval(Integral, 1, None, closed="left")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "pretrain_steps": [Interval(Integral, 0, None, closed="left"), str],
-        "finetune_steps": [Interval(Integral, 0, None, closed="left"), str],
-        "pretrain_learning_rate": [Interval(Real, 0, None, closed="neither")],
-        "finetune_learning_rate": [Interval(Real, 0, None, closed="neither")],
+        "hidden_sizes": ["array-like", _AUTO],
+        "latent_size": [Interval(Integral, 1, None, closed="left"), _AUTO],
+        "batch_size": [Interval(Integral, 1, None, closed="left"), _AUTO],
+        "pretrain_steps": [Interval(Integral, 0, None, closed="left"), str, _AUTO],
+        "finetune_steps": [Interval(Integral, 0, None, closed="left"), str, _AUTO],
+        "pretrain_learning_rate": [Interval(Real, 0, None, closed="neither"), _AUTO],
+        "finetune_learning_rate": [Interval(Real, 0, None, closed="neither"), _AUTO],
         "schedule": [StrOptions({"cosine", "constant"})],
         "clip_norm": [Interval(Real, 0, None, closed="neither"), None],
-        "ewc_weight": [Interval(Real, 0, None, closed="left")],
+        "ewc_weight": [Interval(Real, 0, None, closed="left"), _AUTO],
         "fisher_samples": [Interval(Integral, 1, None, closed="left")],
         "early_stopping": ["boolean"],
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "patience": [Interval(Integral, 1, None, closed="left")],
-        "temperature": [Interval(Real, 0, None, closed="left")],
+        "temperature": [Interval(Real, 0, None, closed="left"), _AUTO],
         "decoder_output": [StrOptions({"mean", "sample"})],
     }
 
@@ -231,26 +235,31 @@ class MGVAE(GenerativeSampler):
         sampling_strategy: Any = "auto",
         random_state: Any = None,
         prior: PriorName = "majority",
-        n_exemplars: int = 128,
+        n_exemplars: int | Auto = "auto",
+        n_remembered: int | Auto = "auto",
         leave_one_out: bool = True,
         posterior_variance: PosteriorVariance = "head",
-        likelihood: LikelihoodName = "gaussian",
+        likelihood: LikelihoodName | Auto = "auto",
         scaling: NumericScale = "quantile",
-        hidden_sizes: Sequence[int] = (128, 128),
-        latent_size: int = 10,
-        batch_size: int = 128,
-        pretrain_steps: int | str = 500,
-        finetune_steps: int | str = 200,
-        pretrain_learning_rate: float = 2e-3,
-        finetune_learning_rate: float = 1e-3,
+        sample_shape: Sequence[int] | None = None,
+        channels: Channels | None = None,
+        network: Network = "auto",
+        network_width: float = 0.25,
+        hidden_sizes: Sequence[int] | Auto = "auto",
+        latent_size: int | Auto = "auto",
+        batch_size: int | Auto = "auto",
+        pretrain_steps: int | str | Auto = "auto",
+        finetune_steps: int | str | Auto = "auto",
+        pretrain_learning_rate: float | Auto = "auto",
+        finetune_learning_rate: float | Auto = "auto",
         schedule: str = "cosine",
         clip_norm: float | None = None,
-        ewc_weight: float = 1.0,
+        ewc_weight: float | Auto = "auto",
         fisher_samples: int = 60,
         early_stopping: bool = False,
         validation_fraction: float = 0.2,
         patience: int = 5,
-        temperature: float = 1.0,
+        temperature: float | Auto = "auto",
         decoder_output: DecoderOutput = "mean",
         column_types: Mapping[Any, KindName] | None = None,
         identifiers: Literal["new", "missing"] = "new",
@@ -264,10 +273,15 @@ class MGVAE(GenerativeSampler):
         self.random_state = random_state
         self.prior = prior
         self.n_exemplars = n_exemplars
+        self.n_remembered = n_remembered
         self.leave_one_out = leave_one_out
         self.posterior_variance = posterior_variance
         self.likelihood = likelihood
         self.scaling = scaling
+        self.sample_shape = sample_shape
+        self.channels = channels
+        self.network = network
+        self.network_width = network_width
         self.hidden_sizes = hidden_sizes
         self.latent_size = latent_size
         self.batch_size = batch_size
@@ -394,10 +408,15 @@ class MGVAE(GenerativeSampler):
         return vae, history
 
     def _vae(self, job: Job) -> VAE:
-        sizes = layer_sizes(self.hidden_sizes)
         return VAE(
-            mlp_bodies(job.codec.width, sizes, self.latent_size),
-            Likelihood(job.codec.spans),
+            choose_bodies(
+                self.network,
+                job.shape,
+                self.latent_size,
+                hidden_sizes=layer_sizes(self.hidden_sizes),
+                width=self.network_width,
+            ),
+            Likelihood(job.spans),
             self.latent_size,
             self.prior,
             self.posterior_variance,
@@ -410,5 +429,6 @@ class MGVAE(GenerativeSampler):
             learning_rate,
             n_rows,
             n_exemplars=self.n_exemplars,
+            n_remembered=self.n_remembered,
             leave_one_out=self.leave_one_out,
         )

@@ -1,14 +1,104 @@
-"""Named sets of parameters."""
+"""Sets of parameters: the defaults of each kind of data, and the published settings by name.
+
+A parameter that is ``"auto"`` takes the default of the data it meets: a table, small grey images
+(up to 32 × 32 pixels, learned by an MLP), or other images (learned by convolutions).
+"""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["PRESETS"]
+__all__ = ["CGAN_DEFAULTS", "CVAE_DEFAULTS", "MGVAE_DEFAULTS", "PRESETS", "Defaults"]
+
+Defaults = Mapping[str, Mapping[str, Any]]
+
+MGVAE_DEFAULTS: Defaults = MappingProxyType(
+    {
+        "table": {
+            "likelihood": "gaussian",
+            "n_exemplars": 128,
+            "n_remembered": 0,
+            "hidden_sizes": (128, 128),
+            "latent_size": 10,
+            "batch_size": 128,
+            "pretrain_steps": 500,
+            "finetune_steps": 200,
+            "pretrain_learning_rate": 2e-3,
+            "finetune_learning_rate": 1e-3,
+            "ewc_weight": 1.0,
+            "temperature": 1.0,
+        },
+        "small image": {
+            "likelihood": "bernoulli",
+            "n_exemplars": 128,
+            "n_remembered": 2000,
+            "hidden_sizes": (300, 300),
+            "latent_size": 40,
+            "batch_size": 128,
+            "pretrain_steps": 8000,
+            "finetune_steps": 400,
+            "pretrain_learning_rate": 1e-3,
+            "finetune_learning_rate": 1e-3,
+            "ewc_weight": 1.0,
+            "temperature": 1.5,
+        },
+        "image": {
+            "likelihood": "bernoulli",
+            "n_exemplars": 64,
+            "n_remembered": 2000,
+            "hidden_sizes": (300, 300),
+            "latent_size": 40,
+            "batch_size": 64,
+            "pretrain_steps": 4000,
+            "finetune_steps": 400,
+            "pretrain_learning_rate": 1e-3,
+            "finetune_learning_rate": 5e-4,
+            "ewc_weight": 1.0,
+            "temperature": 1.5,
+        },
+    }
+)
+"""What ``"auto"`` stands for in :class:`mgvae.MGVAE`, by kind of data."""
+
+CVAE_DEFAULTS: Defaults = MappingProxyType(
+    {
+        "table": {
+            "likelihood": "gaussian",
+            "hidden_sizes": (128, 128),
+            "latent_size": 10,
+            "batch_size": 128,
+            "steps": 700,
+            "learning_rate": 2e-3,
+        },
+        "small image": {
+            "likelihood": "bernoulli",
+            "hidden_sizes": (300, 300),
+            "latent_size": 40,
+            "batch_size": 128,
+            "steps": 8000,
+            "learning_rate": 1e-3,
+        },
+        "image": {
+            "likelihood": "bernoulli",
+            "hidden_sizes": (300, 300),
+            "latent_size": 40,
+            "batch_size": 64,
+            "steps": 4000,
+            "learning_rate": 1e-3,
+        },
+    }
+)
+"""The same for :class:`mgvae.CVAE`."""
+
+CGAN_DEFAULTS: Defaults = MappingProxyType(
+    {family: {"likelihood": "squared_error"} for family in ("table", "small image", "image")}
+)
+"""The same for :class:`mgvae.CGAN`, whose outputs have no likelihood: they are values."""
 
 _PUBLISHED: dict[str, Any] = {
     "prior": "majority",
     "leave_one_out": False,
+    "n_remembered": 0,
     "posterior_variance": "shared",
     "likelihood": "squared_error",
     "hidden_sizes": (300, 300),

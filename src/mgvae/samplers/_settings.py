@@ -28,6 +28,7 @@ def stage(
     n_rows: int,
     *,
     n_exemplars: int = 0,
+    n_remembered: int = 0,
     leave_one_out: bool = False,
 ) -> Stage:
     """Put the settings of one stage of training together."""
@@ -39,6 +40,7 @@ def stage(
         batch_size=sampler.batch_size,
         n_exemplars=n_exemplars,
         leave_one_out=leave_one_out,
+        n_remembered=n_remembered,
         clip_norm=sampler.clip_norm,
     )
 

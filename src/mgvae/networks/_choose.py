@@ -1,0 +1,80 @@
+"""Networks by name."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
+
+from mgvae.errors import ParameterError
+from mgvae.networks._bodies import Bodies
+from mgvae.networks._cnn import cnn_bodies
+from mgvae.networks._mlp import mlp_bodies
+
+__all__ = ["Network", "choose_bodies", "is_small"]
+
+Network = Literal["auto", "mlp", "cnn", "residual"] | Callable[..., Bodies]
+
+_SMALL = 32  # grey pictures up to this side go without convolutions
+
+
+def is_small(shape: tuple[int, ...]) -> bool:
+    """Tell whether samples are small and grey, or rows of a table: the paper's case for the MLP.
+
+    Examples
+    --------
+    >>> is_small((1, 28, 28)), is_small((3, 28, 28))
+    (True, False)
+    """
+    return len(shape) == 1 or (shape[0] == 1 and max(shape[1:]) <= _SMALL)
+
+
+def choose_bodies(
+    network: Network,
+    shape: tuple[int, ...],
+    latent_size: int,
+    *,
+    hidden_sizes: Sequence[int],
+    width: float,
+    condition_size: int = 0,
+) -> Bodies:
+    """Lay out the network that is asked for.
+
+    Parameters
+    ----------
+    network : {"auto", "mlp", "cnn", "residual"} or callable
+        Its name. ``"auto"`` is the MLP for tables and for grey pictures of up to 32 × 32 pixels,
+        the CNN for others. A callable is called as ``network(shape, latent_size)``, in a
+        conditional model as ``network(shape, latent_size, condition_size)``, and gives
+        :class:`Bodies`.
+    shape : tuple of int
+        (width,) of a row, or channels, height and width of a picture.
+    latent_size : int
+        Length of the latent code.
+    hidden_sizes : sequence of int
+        Widths of the MLP's hidden layers.
+    width : float
+        Factor on the numbers of channels.
+    condition_size : int
+        Length of a condition that is joined to the row and to the code.
+
+    Examples
+    --------
+    >>> bodies = choose_bodies("auto", (1, 28, 28), 40, hidden_sizes=(300, 300), width=1.0)
+    >>> bodies.features
+    300
+    """
+    if callable(network):
+        extra = (condition_size,) if condition_size else ()
+        return _check(network(shape, latent_size, *extra))
+    if network == "mlp" or (network == "auto" and is_small(shape)):
+        return mlp_bodies(math.prod(shape), hidden_sizes, latent_size, condition_size)
+    picture = (shape[0], shape[1], shape[2])
+    return cnn_bodies(picture, latent_size, width, condition_size)
+
+
+def _check(bodies: Any) -> Bodies:
+    if not isinstance(bodies, Bodies):
+        raise ParameterError(
+            "a network given as a callable must give mgvae.networks.Bodies(encoder, features, "
+            f"decoder); got {type(bodies).__name__}."
+        )
+    return bodies
