@@ -120,6 +120,12 @@ def test_array_likes_give_arrays() -> None:
     np.testing.assert_array_equal(repeated(NotAnArray(X)), np.vstack([X, X]))
 
 
+def test_arrow_fields_say_whether_they_can_be_missing() -> None:
+    schema = pa.schema([pa.field("a", pa.int64(), nullable=False), pa.field("b", pa.int64())])
+    table = read_table(pa.table([[1, 2], [3, None]], schema=schema))
+    assert [c.nullable for c in table.columns] == [False, True]
+
+
 # Types
 
 

@@ -28,6 +28,7 @@ def stored() -> dict[str, Any]:
             "same": 1,
             "empty": np.nan,
             "id": [f"A{i}" for i in range(n)],
+            "text": [f"{i} words are enough to make this a text, not a name" for i in range(n)],
         }
     )
     with pytest.warns(CodecWarning):
@@ -113,6 +114,14 @@ def _at(data: Any, way: tuple[Any, ...]) -> Any:
 def test_other_data_are_no_codec(data: Any) -> None:
     with pytest.raises(DataError, match="codec"):
         TableCodec.from_dict(data)
+
+
+@pytest.mark.parametrize("name", [("a", 1), 7, 2.5, pd.Timestamp("2020-01-01"), None, b"x"])
+def test_any_column_name_is_stored(name: Any) -> None:
+    X = pd.DataFrame([[1.5], [2.5], [9.0]], columns=pd.Index([name], tupleize_cols=False))
+    codec = TableCodec().fit(read_table(X))
+    again = TableCodec.from_dict(json.loads(json.dumps(codec.to_dict(), allow_nan=False)))
+    np.testing.assert_array_equal(again.encode(read_table(X)), codec.encode(read_table(X)))
 
 
 def test_no_row_of_the_table_is_stored() -> None:

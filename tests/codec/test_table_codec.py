@@ -278,6 +278,7 @@ def test_asking_for_a_category_is_not_warned_about() -> None:
         (RNG(0).permutation(10_000)[:100], "salary", "integer"),
         (RNG(0).integers(0, 50, 100), "shop_id", "integer"),
         (RNG(0).permutation(10_000)[:10], "id", "integer"),
+        (np.arange(600).astype("uint8"), "hue", "integer"),
     ],
 )
 def test_only_careful_evidence_makes_integers_identifiers(
@@ -285,8 +286,8 @@ def test_only_careful_evidence_makes_integers_identifiers(
 ) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CodecWarning)
-        assert kinds(pd.DataFrame({name: list(values)})) == [expected]
-        assert kinds(np.array(list(values))[:, None]) == ["integer"]
+        assert kinds(pd.DataFrame({name: np.array(values)})) == [expected]
+        assert kinds(np.array(values)[:, None]) == ["integer"]
 
 
 def test_repeated_ids_are_noticed_far_apart_in_a_stream() -> None:
@@ -335,8 +336,8 @@ def test_identifiers_can_be_left_missing() -> None:
 
 def test_a_narrow_type_runs_out_of_identifiers() -> None:
     X = pd.DataFrame({"id": np.arange(100, dtype="int8")})
-    with pytest.warns(CodecWarning):
-        codec = fit(X)
+    assert kinds(X) == ["integer"]
+    codec = fit(X, column_types={"id": "identifier"})
     assert decoded(X, codec, np.empty((28, 0)))["id"].max() == 127
     with pytest.raises(DataError, match="int8"):
         decoded(X, codec, np.empty((29, 0)))
@@ -392,6 +393,7 @@ def test_a_sample_serves_long_columns_and_the_range_stays_exact() -> None:
         ({"likelihood": "bernoulli"}, "numeric='minmax'"),
         ({"identifiers": "drop"}, "identifiers must be one of"),
         ({"max_levels": 0}, "max_levels"),
+        ({"column_types": ["age"]}, "column_types must map"),
         ({"column_types": {"age": "categorcal"}}, "Did you mean 'categorical'"),
         ({"column_types": {"aeg": "categorical"}}, "'aeg'.*Did you mean 'age'"),
         ({"column_types": {"age": "datetime"}}, "'age'.*'datetime'.*float64"),
@@ -410,16 +412,45 @@ def test_other_columns_than_those_fitted_are_refused() -> None:
     codec = fit(pd.DataFrame({"a": [1.0, 2.0], "b": [1.0, 3.0]}))
     with pytest.raises(DataError, match="'b', 'a'"):
         codec.encode(read_table(pd.DataFrame({"b": [1.0], "a": [1.0]})))
+    with pytest.raises(DataError, match="'a' has the type String, but held float64"):
+        codec.encode(read_table(pl.DataFrame({"a": ["x"], "b": [1.0]})))
     with pytest.raises(DataError, match="shape"):
         codec.decode(np.zeros((3, 5)), RNG(0))
     with pytest.raises(DataError, match="NaN"):
         codec.decode(np.full((3, 2), np.nan), RNG(0))
 
 
+def test_integers_and_floats_of_one_column_are_joined() -> None:
+    codec = TableCodec().observe(read_table(pd.DataFrame({"a": [1, 2, 900]})))
+    codec.observe(read_table(pd.DataFrame({"a": [0.5, None, 7.0]}))).finish()
+    again = TableCodec.from_dict(codec.to_dict())
+    (column,) = again.decode(np.array([[-9, 0], [9, 0], [0, 1]]), RNG(0))
+    assert column.values[:2].tolist() == [0.5, 900.0]
+    assert column.missing.tolist() == [False, False, True]
+
+
 def test_types_that_change_between_batches_are_refused() -> None:
     codec = TableCodec().observe(read_table(pd.DataFrame({"a": [1.0, 2.0]})))
     with pytest.raises(DataError, match="'a' changes its type"):
         codec.observe(read_table(pd.DataFrame({"a": ["x", "y"]})))
+
+
+def test_other_types_of_the_same_meaning_are_encoded_alike() -> None:
+    days = pd.date_range("2020", periods=9)
+    X = pd.DataFrame({"n": np.arange(9) * 7, "when": days, "x": np.linspace(0.5, 9, 9)})
+    codec = fit(X)
+    other = X.astype({"n": "float64", "when": "datetime64[s]", "x": "float32"})
+    np.testing.assert_allclose(
+        codec.encode(read_table(other)), codec.encode(read_table(X)), atol=1e-6
+    )
+    gone = pd.DataFrame({"n": [None], "when": [None], "x": [None]}, dtype=object)
+    assert codec.encode(read_table(gone)).tolist() == [[0, 0, 0]]
+
+
+@pytest.mark.parametrize(("numeric", "high"), [("quantile", 1e308), ("identity", 1e39)])
+def test_numbers_beyond_floats_are_refused(numeric: str, high: float) -> None:
+    with pytest.raises(DataError, match="column 0 ranges from"):
+        fit(np.array([[-high], [high], [0.5]]), numeric=numeric)
 
 
 def test_the_input_and_the_global_random_state_are_left_alone() -> None:

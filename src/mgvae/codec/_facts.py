@@ -143,7 +143,9 @@ class NumberFacts:
         for part in (values[:50], values):
             exact = part.astype(np.float64)
             while self.decimals is not None:
-                if (np.round(exact, self.decimals).astype(part.dtype) == part).all():
+                with np.errstate(over="ignore"):
+                    rounded = np.round(exact, self.decimals).astype(part.dtype)
+                if (rounded == part).all():
                     break
                 self.decimals = self.decimals + 1 if self.decimals < _DECIMALS else None
 
@@ -184,7 +186,7 @@ class LevelFacts:
         """Take the next cells."""
         present = column.values if column.missing is None else column.values[~column.missing]
         if column.levels is not None:
-            times = np.bincount(present, minlength=len(column.levels)).tolist()
+            times = np.bincount(present.astype(np.intp), minlength=len(column.levels)).tolist()
             found = {v: n for v, n in zip(column.levels, times, strict=True) if n}
         else:
             found = dict(Counter(ticks(present).tolist()))

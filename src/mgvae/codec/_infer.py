@@ -4,7 +4,7 @@ import re
 import warnings
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +108,8 @@ class Observed:
         if self.facts is None:
             return Empty(dtype, coded)
         if isinstance(self.facts, NumberFacts):
+            if dtype.startswith("float"):  # though some batches may have held integers
+                self.facts.low, self.facts.high = float(self.facts.low), float(self.facts.high)
             if self.facts.low == self.facts.high:
                 return Constant(dtype, self.facts.low, nullable=nullable)
             return self._number(self.facts, dtype, options)
@@ -126,8 +128,8 @@ class Observed:
         old, new = self.column.values.dtype, column.values.dtype
         levels = column.levels
         if self.facts is not None and old != new:
-            families = {"number" if dtype.kind in "iuf" else dtype.kind for dtype in (old, new)}
-            if len(families) > 1:
+            families = {"iuf" if dtype.kind in "iuf" else dtype.kind for dtype in (old, new)}
+            if len(families) > 1 or families <= {"m", "M"}:
                 raise DataError(
                     f"{label(self.name)} changes its type from {old} to {new} between batches. "
                     "Give all its cells one type."
@@ -142,17 +144,19 @@ class Observed:
         whole = letter in "iu" or (letter == "f" and facts.decimals == 0)
         found = {"M": "datetime", "m": "duration"}.get(letter, "integer" if whole else "continuous")
         allowed = {"M": ("datetime",), "m": ("duration",)}.get(letter, ("continuous", "integer"))
-        if letter in "iu" and self._names_rows(facts):
+        if letter in "iu" and self._names_rows(facts, np.iinfo(dtype).max):
             if self.asked is None:
                 self._warn(f"its {facts.count} numbers all differ and look like identifiers")
-            return self._identifier(dtype, "", facts.high + 1, 0, options)
+            return Identifier(dtype, "", facts.high + 1, 0, self._missing_rate(options))
         if self.asked is not None and self.asked not in allowed:
             self._refuse(f"its cells have the type {self.column.dtype}")
         if self.asked == "integer" and not whole:
             self._refuse("some of its numbers have decimals")
-        if not np.isfinite(float(facts.high) - float(facts.low)):
+        reach = float(facts.high) - float(facts.low)
+        farthest = max(abs(float(facts.high)), abs(float(facts.low)))
+        if not np.isfinite(reach) or (options.numeric == "identity" and farthest > 1e38):
             raise DataError(
-                f"{label(self.name)} spans {facts.low:g} to {facts.high:g}, further than 64-bit "
+                f"{label(self.name)} ranges from {facts.low:g} to {facts.high:g}, further than "
                 "floats reach. Rescale it."
             )
         robust = options.numeric == "quantile"
@@ -170,21 +174,21 @@ class Observed:
             likelihood=options.likelihood,
         )
 
-    def _names_rows(self, facts: NumberFacts) -> bool:
+    def _names_rows(self, facts: NumberFacts, largest: int) -> bool:
         """Whether integers are identifiers: asked for, counting up, or so named and distinct."""
         if self.asked is not None:
             return self.asked == "identifier"
-        counts_up = self.named and facts.counter and facts.low in (0, 1)
-        return facts.count >= _ENOUGH and (counts_up or (self.id_name and facts.distinct))
+        if facts.count < _ENOUGH or facts.high + facts.count > largest:
+            return False  # the type would not hold as many new ones
+        counts_up = facts.counter and facts.low in (0, 1) and facts.high < facts.low + facts.count
+        return (self.named and counts_up) or (self.id_name and facts.distinct)
 
     def _level(self, facts: LevelFacts, dtype: str, options: Options) -> Kind:
         coded = self.column.levels is not None
         text = not coded and dtype == "object"
         if self.asked == "boolean" and len(facts.counts) > 2:
             self._refuse(f"it has {len(facts.counts)} levels")
-        if self.asked in ("identifier", "text") and not text:
-            self._refuse(f"its cells have the type {self.column.dtype}")
-        if self.asked not in (None, *_LEVEL_KINDS, "identifier", "text"):
+        if self.asked not in (None, *_LEVEL_KINDS, *(("identifier", "text") if text else ())):
             self._refuse(f"its cells have the type {self.column.dtype}")
         if self.asked == "text" or (self.asked is None and text and _is_prose(facts)):
             return self._text(facts, dtype, options)
@@ -193,7 +197,7 @@ class Observed:
             if self.asked is None:
                 self._warn(f"its {facts.count} values all differ and look like identifiers")
             kind = "bytes" if isinstance(next(iter(facts.counts)), bytes) else "object"
-            return self._identifier(kind, *facts.naming.finish(), options)
+            return Identifier(kind, *facts.naming.finish(), self._missing_rate(options))
         return self._categories(facts, dtype, options)
 
     def _categories(self, facts: LevelFacts, dtype: str, options: Options) -> Levels:
@@ -221,12 +225,6 @@ class Observed:
             nullable=self.n_missing > 0,
         )
 
-    def _identifier(
-        self, dtype: str, prefix: str, start: int, width: int, options: Options
-    ) -> Identifier:
-        rate = self._missing_rate(options)
-        return Identifier(dtype, prefix, start, width, rate)
-
     def _text(self, facts: LevelFacts, dtype: str, options: Options) -> Text:
         if self.asked is None:
             self._warn("it holds free text, which is not modelled: new rows draw a text seen")
@@ -253,7 +251,7 @@ class Observed:
             stacklevel=2,
         )
 
-    def _refuse(self, reason: str) -> None:
+    def _refuse(self, reason: str) -> NoReturn:
         raise ParameterError(
             f"column_types asks that {label(self.name)} be {self.asked!r}, but {reason}. Convert "
             "the column first, or choose another kind."

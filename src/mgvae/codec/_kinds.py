@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.codec._columns import Column, Level, ticks
+from mgvae.codec._columns import Column, Level, label, ticks
 from mgvae.codec._scales import Quantile, Scale
 from mgvae.codec._spans import Activation, LikelihoodName, Span
+from mgvae.errors import DataError
 
 __all__ = ["Cells", "Codes", "Kind", "Numeric", "distance", "flag_span"]
 
@@ -98,7 +99,7 @@ class Numeric:
     def encode(self, column: Column, out: Codes) -> None:
         """Write the scaled number, 0 where it is missing, and the flag."""
         missing = column.missing
-        codes = self.scale.forward(self._numbers(column.values))
+        codes = self.scale.forward(self._numbers(column))
         if missing is not None:
             codes[missing] = 0.0
             if self.nullable:
@@ -120,11 +121,22 @@ class Numeric:
             return f"{low} to {high}"
         return f"{self.low} to {self.high}" if kind in "iu" else f"{self.low:g} to {self.high:g}"
 
-    def _numbers(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def _numbers(self, column: Column) -> NDArray[np.float64]:
         """Give floats; for integer cells their distance from the lowest."""
-        if np.dtype(self.dtype).kind not in "iumM":
+        values, dtype = column.values, np.dtype(self.dtype)
+        if column.missing is not None and column.missing.all():
+            return np.zeros(len(values))
+        family = "mM" if dtype.kind in "mM" else "biuf"
+        if column.levels is not None or values.dtype.kind not in family:
+            raise DataError(
+                f"{label(column.name)} has the type {column.dtype}, but held {dtype} when the "
+                "codec was fitted. Convert it."
+            )
+        if dtype.kind in "mM":
+            values = values.astype(dtype)
+        elif dtype.kind == "f":
             return values.astype(np.float64)
-        if values.dtype.kind == "f":
+        elif values.dtype.kind == "f":
             values = np.nan_to_num(values)
         return distance(values, int(self.low), int(self.high))
 

@@ -12,10 +12,10 @@ from mgvae.codec._kinds import Cells, Codes, flag_span
 from mgvae.codec._spans import Span
 from mgvae.errors import DataError
 
-__all__ = ["Constant", "Empty", "Identifier", "Levels", "Text"]
+__all__ = ["Constant", "Empty", "Identifier", "Levels", "Text", "as_cells"]
 
 
-def _array(levels: tuple[Level, ...], dtype: str) -> NDArray[Any]:
+def as_cells(levels: tuple[Level, ...], dtype: str) -> NDArray[Any]:
     """Give levels as cells."""
     if np.dtype(dtype).kind in "mM":
         return np.array(levels, np.int64).view(dtype)
@@ -90,7 +90,7 @@ class Levels:
             levels[rare] = rng.choice(self._shared, rare.size, p=weights / weights.sum())
         if self.coded:
             return levels, missing
-        return _array(self.levels, self.dtype)[levels], missing
+        return as_cells(self.levels, self.dtype)[levels], missing
 
     def note(self) -> str:
         """Give the number of levels."""
@@ -149,12 +149,12 @@ class Constant:
         """Repeat the value."""
         cells = np.zeros(len(codes), np.intp)
         if not self.coded:
-            cells = _array((self.value,), self.dtype)[cells]
+            cells = as_cells((self.value,), self.dtype)[cells]
         return cells, codes[:, 0] > 0.5 if self.nullable else None
 
     def note(self) -> str:
         """Give the value."""
-        text = str(self.value if self.coded else _array((self.value,), self.dtype)[0])
+        text = str(self.value if self.coded else as_cells((self.value,), self.dtype)[0])
         return text if len(text) <= 30 else text[:29] + "…"
 
 
@@ -271,7 +271,7 @@ class Text:
         """Draw a text."""
         missing = _drop(len(codes), self.missing_rate, rng)
         drawn = rng.integers(len(self.texts), size=len(codes))
-        return _array(self.texts, self.dtype)[drawn], missing
+        return as_cells(self.texts, self.dtype)[drawn], missing
 
     def note(self) -> str:
         """Say what becomes of new rows."""

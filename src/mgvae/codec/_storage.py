@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.codec._columns import Level
+from mgvae.codec._columns import Level, ticks
 from mgvae.codec._kinds import Kind, Numeric
-from mgvae.codec._levels import Constant, Empty, Identifier, Levels, Text
+from mgvae.codec._levels import Constant, Empty, Identifier, Levels, Text, as_cells
 from mgvae.codec._scales import Affine, Quantile, Scale
 from mgvae.errors import DataError
 
@@ -31,7 +31,7 @@ _LEVEL_TYPES = (str, bytes, bool, int, float)
 
 
 def plain(value: Any) -> Any:
-    """Give a field's value as JSON can hold it.
+    """Give a field's value as JSON can hold it; what it cannot, as text.
 
     Examples
     --------
@@ -43,10 +43,12 @@ def plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return {"bytes": value.hex()}
     if isinstance(value, np.ndarray | np.generic):
-        return value.tolist()
+        return plain(value.tolist())
     if isinstance(value, Affine | Quantile):
         return {f.name: plain(getattr(value, f.name)) for f in fields(value)}
-    return value
+    if value is None or isinstance(value, bool | int) or (value == value and type(value) is float):
+        return value
+    return str(value)
 
 
 def unplain(value: Any) -> Any:
@@ -193,7 +195,8 @@ def _rises(*arrays: NDArray[Any]) -> bool:
 
 
 def _levels(given: Fields) -> Kind:
-    levels = given.levels("levels", least=2)
+    levels, dtype, coded = given.levels("levels", 2), given.dtype(), given.take("coded", bool)
+    _check_cells(given, levels, dtype, coded)
     slots, counts = (tuple(given.numbers(name, int)) for name in ("slots", "counts"))
     if len(slots) != len(levels) or set(slots) != set(range(max(slots) + 1)):
         given.refuse("slots", slots)
@@ -201,20 +204,31 @@ def _levels(given: Fields) -> Kind:
         given.refuse("counts", counts)
     return Levels(
         kind=given.choose("kind", ("categorical", "ordinal", "boolean")),
-        dtype=given.dtype(),
+        dtype=dtype,
         levels=levels,
         slots=slots,
         counts=counts,
-        coded=given.take("coded", bool),
+        coded=coded,
         nullable=given.take("nullable", bool),
     )
 
 
+def _check_cells(given: Fields, levels: tuple[Level, ...], dtype: str, coded: bool) -> None:
+    """Refuse levels that are no cells of the dtype."""
+    try:
+        same = coded or ticks(as_cells(levels, dtype)).tolist() == list(levels)
+    except (OverflowError, TypeError, ValueError):
+        same = False
+    if not same:
+        given.refuse("dtype", dtype)
+
+
 def _constant(given: Fields) -> Kind:
-    value = unplain(given.any("value"))
+    value, dtype, coded = unplain(given.any("value")), given.dtype(), given.take("coded", bool)
     if type(value) not in _LEVEL_TYPES:
         given.refuse("value", value)
-    return Constant(given.dtype(), value, given.take("coded", bool), given.take("nullable", bool))
+    _check_cells(given, (value,), dtype, coded)
+    return Constant(dtype, value, coded, given.take("nullable", bool))
 
 
 def _empty(given: Fields) -> Kind:
@@ -229,7 +243,9 @@ def _identifier(given: Fields) -> Kind:
 
 
 def _text(given: Fields) -> Kind:
-    return Text(given.dtype(), given.levels("texts", least=1), _rate(given))
+    texts, dtype = given.levels("texts", 1), given.dtype()
+    _check_cells(given, texts, dtype, False)
+    return Text(dtype, texts, _rate(given))
 
 
 def _rate(given: Fields) -> float:

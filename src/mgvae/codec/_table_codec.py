@@ -8,11 +8,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.codec._columns import Column, Level, Marker, Table, label
+from mgvae.codec._columns import Column, Table
+from mgvae.codec._fitted import Fitted
 from mgvae.codec._infer import KindName, NumericScale, Observed, Options
 from mgvae.codec._kinds import Kind, Numeric
 from mgvae.codec._spans import Activation, LikelihoodName, Span
-from mgvae.codec._storage import Fields, kind_from_dict, kind_to_dict, plain, unplain
+from mgvae.codec._storage import Fields
 from mgvae.errors import DataError, ParameterError
 
 __all__ = ["ColumnSummary", "TableCodec"]
@@ -44,36 +45,6 @@ class ColumnSummary:
     dtype: str
     n_missing: int
     note: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Fitted:
-    """A column's kind, and what decoded cells need besides."""
-
-    name: Hashable
-    kind: Kind
-    dtype: str
-    marker: Marker
-    levels: tuple[Level, ...] | None
-    ordered: bool
-    nullable: bool
-    n_missing: int
-
-    def column(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Column:
-        """Dress decoded cells as the column was."""
-        if self.levels is not None:  # from positions in the levels seen to those declared
-            place = {level: i for i, level in enumerate(self.levels)}
-            values = np.array([place[v] for v in self.kind.categories or ()] or [0])[values]
-        return Column(
-            name=self.name,
-            values=values,
-            missing=missing if missing is not None and missing.any() else None,
-            dtype=self.dtype,
-            levels=self.levels,
-            ordered=self.ordered,
-            marker=self.marker,
-            nullable=self.nullable,
-        )
 
 
 class TableCodec:
@@ -139,11 +110,17 @@ class TableCodec:
         identifiers: Literal["new", "missing"] = "new",
         max_levels: int = 100,
     ) -> None:
+        if not isinstance(column_types, Mapping | None):
+            raise ParameterError(
+                "column_types must map columns to kinds, such as {'zip': 'categorical'}, got "
+                f"{column_types!r:.60}."
+            )
         self.column_types = dict(column_types or {})
         self.options = Options(numeric, likelihood, identifiers, max_levels)
         self._check_options()
         self._observed: list[Observed] | None = None
-        self._columns: list[_Fitted] = []
+        self._columns: list[Fitted] = []
+        self._places: list[slice] = []
         self.named = False
         self.spans: tuple[Span, ...] = ()
         self.width = 0
@@ -173,16 +150,7 @@ class TableCodec:
             raise DataError("The codec has seen no table: call observe or fit first.")
         kinds = [observed.finish(self.options) for observed in self._observed]
         self._columns = [
-            _Fitted(
-                name=observed.name,
-                kind=kind,
-                dtype=observed.column.dtype,
-                marker=observed.marker,
-                levels=observed.column.levels,
-                ordered=observed.column.ordered,
-                nullable=observed.column.nullable,
-                n_missing=observed.n_missing,
-            )
+            Fitted.of(observed, kind)
             for observed, kind in zip(
                 self._observed, _with_activation(kinds, self.options), strict=True
             )
@@ -245,19 +213,7 @@ class TableCodec:
             "version": _VERSION,
             "named": self.named,
             "options": asdict(self.options),
-            "columns": [
-                {
-                    "name": plain(c.name),
-                    "dtype": c.dtype,
-                    "marker": c.marker,
-                    "levels": plain(c.levels),
-                    "ordered": c.ordered,
-                    "nullable": c.nullable,
-                    "n_missing": c.n_missing,
-                    "kind": kind_to_dict(c.kind),
-                }
-                for c in self._columns
-            ],
+            "columns": [column.to_dict() for column in self._columns],
         }
 
     @classmethod
@@ -291,14 +247,14 @@ class TableCodec:
         )
         options.finish()
         codec.named = given.take("named", bool)
-        codec._columns = [_restore(column) for column in given.take("columns", list)]
+        codec._columns = [Fitted.from_dict(column) for column in given.take("columns", list)]
         given.finish()
         codec._lay_out()
         return codec
 
     def _lay_out(self) -> None:
         """Place the columns' spans side by side, joining neighbouring plain numbers."""
-        self._places: list[slice] = []
+        self._places = []
         spans: list[Span] = []
         position, joins = 0, False
         for column in self._columns:
@@ -350,37 +306,12 @@ class TableCodec:
 
     def _check_names(self, table: Table, names: list[Hashable]) -> None:
         found = [c.name for c in table.columns]
-        if len(found) != len(names) or (table.names is not None and self.named and found != names):
+        known = [str(name) for name in found] == [str(name) for name in names]
+        if len(found) != len(names) or (table.names is not None and self.named and not known):
             raise DataError(
                 f"The table has {len(found)} columns ({_some(found)}), but the codec was fitted on "
                 f"{len(names)} ({_some(names)}). Pass the same columns in the same order."
             )
-
-
-def _restore(data: Any) -> _Fitted:
-    given = Fields(data, "a column of the codec")
-    name = unplain(given.any("name"))
-    given.where = f"the codec's {label(name)}"
-    kind = kind_from_dict(given.take("kind", dict), given.where)
-    levels = None
-    if kind.categories is not None:
-        levels = given.levels("levels")
-        if not set(kind.categories) <= set(levels):
-            given.refuse("levels", levels)
-    else:
-        given.take("levels", type(None))
-    fitted = _Fitted(
-        name=name,
-        kind=kind,
-        dtype=given.take("dtype", str),
-        marker=given.choose("marker", get_args(Marker)),
-        levels=levels,
-        ordered=given.take("ordered", bool),
-        nullable=given.take("nullable", bool),
-        n_missing=given.take("n_missing", int),
-    )
-    given.finish()
-    return fitted
 
 
 def _with_activation(kinds: list[Kind], options: Options) -> list[Kind]:

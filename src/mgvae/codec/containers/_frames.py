@@ -30,6 +30,11 @@ def read_frame(frame: Any, names: list[Hashable]) -> Table:
         )
     native = nw.from_native(frame, eager_only=True)
     columns = [_read(n, s) for n, s in zip(names, native.iter_columns(), strict=True)]
+    if hasattr(frame, "schema") and hasattr(frame, "column_names"):  # pyarrow
+        columns = [
+            replace(column, nullable=field.nullable)
+            for column, field in zip(columns, frame.schema, strict=True)
+        ]
     return Table(columns, len(native), names)
 
 
