@@ -1,0 +1,76 @@
+"""What a result should say about where it was made."""
+
+import platform
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+__all__ = ["peak_memory", "provenance"]
+
+_PACKAGES = ("mgvae", "torch", "numpy", "scikit-learn", "imbalanced-learn")
+
+
+@contextmanager
+def peak_memory() -> Iterator[Callable[[], int]]:
+    """Watch the largest resident memory of this process from here on, in MB.
+
+    Where the system cannot forget the earlier peak (other than Linux), it is that of the process.
+
+    Examples
+    --------
+    >>> with peak_memory() as memory:
+    ...     pass
+    >>> memory() > 0
+    True
+    """
+    with suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    yield _peak
+
+
+def _peak() -> int:
+    with suppress(OSError, AttributeError):
+        status = Path("/proc/self/status").read_text(encoding="ascii")
+        return int(re.search(r"VmHWM:\s*(\d+) kB", status)[1]) // 1024  # type: ignore[index]
+    import resource
+
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit // 2**20
+
+
+@cache
+def provenance() -> dict[str, Any]:
+    """Give the versions of everything that decides a number, and the commit of the source.
+
+    Examples
+    --------
+    >>> sorted(provenance())
+    ['commit', 'machine', 'versions']
+    """
+    versions = {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES}
+    return {"versions": versions, "machine": platform.machine(), "commit": _commit()}
+
+
+def _commit() -> str | None:
+    """Give the commit this file belongs to, marked if the source differs from it; None if none."""
+    here = Path(__file__).resolve().parent
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(  # noqa: S603
+            ["git", *arguments],  # noqa: S607
+            cwd=here, check=True, capture_output=True, text=True,
+        ).stdout.strip()  # fmt: skip
+
+    try:
+        if not git("ls-files", Path(__file__).name):
+            return None
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", here.parent.as_posix())
+        return git("rev-parse", "HEAD") + ("+changes" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None

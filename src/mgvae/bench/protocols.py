@@ -1,0 +1,87 @@
+"""What a cell does: split the data, resample, train the classifier, judge it.
+
+Under ``paper`` the classifier is that of the last epoch. Under ``clean`` a validation part that no
+resampling has touched picks the epoch with the best geometric mean, for every method alike, and
+also the threshold for the figures called ``tuned``.
+"""
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from mgvae.bench.cells import Cell
+from mgvae.bench.classifier import train_classifier
+from mgvae.bench.data import Protocol, split
+from mgvae.bench.machine import peak_memory, provenance
+from mgvae.bench.metrics import at_threshold, best_threshold, judge_clean, judge_paper
+from mgvae.bench.resampling import resample
+from mgvae.metrics import confusion_matrix
+
+__all__ = ["Bench"]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The work of the paper's tables, to be handed to :func:`mgvae.bench.runner.run_cells`.
+
+    Parameters
+    ----------
+    data : path or None
+        The folder with the data sets; see :func:`mgvae.bench.sources.read_source`.
+    cache : path
+        Where pre-trained models are kept.
+    """
+
+    data: Path | None
+    cache: Path
+
+    def __call__(self, cell: Cell) -> dict[str, Any]:
+        """Work out one cell."""
+        seeds = np.random.SeedSequence(cell.seed).spawn(3)
+        for_sampler, for_classifier, for_batches = (int(s.generate_state(1)[0]) for s in seeds)
+        with peak_memory() as memory:
+            parts = split(cell.dataset, cast(Protocol, cell.protocol), cell.seed, self.data)
+            resampled = resample(
+                parts.X_train, parts.y_train, cell.parameters, for_sampler, self.cache
+            )
+            held_out = (parts.X_valid, parts.y_valid) if len(parts.y_valid) else None
+            started = time.perf_counter()
+            classifier = train_classifier(
+                resampled.X,
+                resampled.y,
+                cell.parameters.get("classifier", {}),
+                for_classifier,
+                held_out,
+            )
+            seconds = {**resampled.seconds, "classifier": round(time.perf_counter() - started, 2)}
+            probabilities = classifier.probabilities(parts.X_test)
+        predicted = probabilities.argmax(axis=1)
+        result: dict[str, Any] = {
+            "metrics": judge_clean(parts.y_test, probabilities)
+            if held_out
+            else judge_paper(parts.y_test, predicted, for_batches)
+        }
+        if held_out and probabilities.shape[1] == 2:
+            score = classifier.probabilities(parts.X_valid)[:, 1]
+            threshold = best_threshold(parts.y_valid, score)
+            tuned = (probabilities[:, 1] >= threshold).astype(np.int64)
+            result["tuned"] = {"threshold": threshold, **at_threshold(parts.y_test, tuned)}
+        return result | {
+            "confusion_matrix": confusion_matrix(
+                parts.y_test, predicted, labels=np.arange(probabilities.shape[1])
+            ).tolist(),
+            "rows": {
+                "train": np.bincount(parts.y_train).tolist(),
+                "resampled": np.bincount(resampled.y).tolist(),
+                "validation": np.bincount(parts.y_valid).tolist(),
+                "test": np.bincount(parts.y_test).tolist(),
+            },
+            "epoch": classifier.epoch,
+            "settings": resampled.settings,
+            "seconds": seconds,
+            "peak_memory_mb": memory(),
+            **provenance(),
+        }
