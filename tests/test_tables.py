@@ -193,6 +193,7 @@ def test_any_cell_survives(
         b"a,b\n31/01/2024,2024-01-31T10:00:00Z\n1/2/2024,2024-01-31T11:00:00Z\n",
         b"a,b\nTrue,x\nFalse,NA\nTrue,\n",
         b'a,b\n"x\ny",1\n"say ""hi""",2\n',
+        b"a,b\n0.%s,1\n0.%s,2\n" % (b"1" * 50, b"2" * 50),
         b",b\n1,x\n",  # a column without a name
     ],
 )
@@ -312,6 +313,7 @@ def test_files_larger_than_a_block(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         (b"a,b,a\n1,2,3\n", "more than one column called 'a'"),
         (b"a,b\n1,x\n2,\xe9\n", "byte 0xe9 at position 10 .line 3.*--encoding latin-1"),
         (b"a,b\n1,\0\n", "zero bytes"),
+        (b"a" * 200_000 + b",b\n1,2\n", "header cannot be read"),
         ("a,b\n1,2\n".encode("utf-16-le"), "utf-16"),
     ],
 )

@@ -24,11 +24,9 @@ def check_columns(names: Iterable[str], existing: Sequence[str], option: str) ->
         near = difflib.get_close_matches(name, existing, 1)
         hint = f" Did you mean {near[0]!r}?" if near else ""
         shown = ", ".join(existing[:20]) + (", ..." if len(existing) > 20 else "")
-        header = (
-            ""
-            if not any(_numeric(c) for c in existing)
-            else (" Some of these look like values: if the file has no header, add --no-header.")
-        )
+        header = ""
+        if any(_numeric(column) for column in existing):
+            header = " Some of these look like values: if the file has no header, add --no-header."
         raise ParameterError(
             f"{option}: there is no column {name!r}.{hint} The columns are: {shown}.{header}"
         )
@@ -89,7 +87,7 @@ def count_classes(target: pa.ChunkedArray, name: str, *, declared: bool) -> dict
 def _check_classes(target: pa.ChunkedArray, name: str, classes: Mapping[Any, int]) -> None:
     kind = target.type
     numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-    fractions = numbers and any(value != int(value) for value in classes)
+    fractions = numbers and any(value % 1 != 0 for value in classes)
     many = len(classes) > (_FRACTIONS if fractions else _REGRESSION)
     if many and (numbers or pa.types.is_temporal(kind)):
         raise DataError(
@@ -119,7 +117,7 @@ def read_strategy(text: str | None, classes: Iterable[Any]) -> Any:
         value = json.loads(text)
     except ValueError:
         return text
-    if isinstance(value, bool | int | float):
+    if isinstance(value, int | float):
         return float(value)
     known = {str(label): label for label in classes}
     if not isinstance(value, dict) or not all(

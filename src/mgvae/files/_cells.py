@@ -256,15 +256,12 @@ def _float(words: pa.Array) -> _Reading | None:
     values = words.cast(pa.float64())
     if _any(words.filter(pc.is_inf(values)), r"\d"):  # 1e999
         return None
-    decimals = pc.unique(
-        pc.utf8_length(pc.replace_substring_regex(words, r"^[+-]?\d*\.?(\d*)$", r"\1"))
-    )
-    plain = not _any(words, r"[eEfF]")
-    same = plain and len(decimals) == 1 and decimals[0].as_py() > 0
-    return values, Spelling(
-        decimals=decimals[0].as_py() if same else None,
-        point=plain and _all(words, r"\."),
-    )
+    if _any(words, r"[eEfF]"):
+        return values, Spelling()
+    after = pc.replace_substring_regex(words, r"^[+-]?\d*\.?", "")
+    decimals = pc.unique(pc.utf8_length(after)).to_pylist()
+    same = len(decimals) == 1 and 0 < decimals[0] <= 15  # more are noise in a double
+    return values, Spelling(decimals=decimals[0] if same else None, point=_all(words, r"\."))
 
 
 def _comma_float(words: pa.Array) -> _Reading | None:

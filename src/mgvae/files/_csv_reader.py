@@ -151,7 +151,10 @@ def _sniff(sample: bytes) -> str:
 def _names(header: bytes, delimiter: str, source: str) -> list[str]:
     lines = io.StringIO(header.decode(), newline="")
     rows = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
-    names = [name.strip() for name in next(row for row in rows if row)]
+    try:
+        names = [name.strip() for name in next(row for row in rows if row)]
+    except csv.Error as error:
+        raise DataError(f"{source}: the header cannot be read: {error}.") from None
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise DataError(
