@@ -92,8 +92,8 @@ class CVAE(GenerativeSampler):
         Largest norm of a gradient.
     temperature : float, default=1.0
         Factor on the latent noise of new rows.
-    decoder_output : {"mean", "sample"}, default="mean"
-        Numbers as the decoder's means, or drawn around them.
+    decoder_output : {"auto", "mean", "sample"}, default="auto"
+        Numbers as the decoder's means, or drawn around them, see :class:`mgvae.MGVAE`.
     column_types, identifiers, device, n_jobs, n_threads, callback, verbose
         As in :class:`mgvae.MGVAE`; ``n_jobs`` has no effect, for there is one model.
 
@@ -127,7 +127,7 @@ class CVAE(GenerativeSampler):
         "schedule": [StrOptions({"cosine", "constant"})],
         "clip_norm": [Interval(Real, 0, None, closed="neither"), None],
         "temperature": [Interval(Real, 0, None, closed="left")],
-        "decoder_output": [StrOptions({"mean", "sample"})],
+        "decoder_output": [StrOptions({"auto", "mean", "sample"})],
     }
 
     def __init__(
@@ -149,7 +149,7 @@ class CVAE(GenerativeSampler):
         schedule: str = "cosine",
         clip_norm: float | None = None,
         temperature: float = 1.0,
-        decoder_output: DecoderOutput = "mean",
+        decoder_output: DecoderOutput | Auto = "auto",
         column_types: Mapping[Any, KindName] | None = None,
         identifiers: Literal["new", "missing"] = "new",
         device: str | torch.device = "auto",

@@ -139,9 +139,9 @@ class MGVAE(GenerativeSampler):
     temperature : float, default=1.0
         Factor on the latent noise of a translation; 0 gives each majority row one fixed
         translation.
-    decoder_output : {"mean", "sample"}, default="mean"
-        Numbers as the decoder's means, or drawn around them. Categories and missing marks, which
-        have no mean, are always drawn.
+    decoder_output : {"auto", "mean", "sample"}, default="auto"
+        Numbers as the decoder's means, or drawn around them; ``"auto"`` draws in tables and takes
+        means in images. Categories and missing marks, which have no mean, are always drawn.
     column_types : dict or None, default=None
         Kinds of columns that are not what their values suggest, by name (by position in an array),
         for instance ``{"zip": "categorical"}``.
@@ -226,7 +226,7 @@ class MGVAE(GenerativeSampler):
         "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
         "patience": [Interval(Integral, 1, None, closed="left")],
         "temperature": [Interval(Real, 0, None, closed="left"), _AUTO],
-        "decoder_output": [StrOptions({"mean", "sample"})],
+        "decoder_output": [StrOptions({"auto", "mean", "sample"})],
     }
 
     def __init__(
@@ -260,7 +260,7 @@ class MGVAE(GenerativeSampler):
         validation_fraction: float = 0.2,
         patience: int = 5,
         temperature: float | Auto = "auto",
-        decoder_output: DecoderOutput = "mean",
+        decoder_output: DecoderOutput | Auto = "auto",
         column_types: Mapping[Any, KindName] | None = None,
         identifiers: Literal["new", "missing"] = "new",
         device: str | torch.device = "auto",

@@ -15,6 +15,7 @@ Defaults = Mapping[str, Mapping[str, Any]]
 MGVAE_DEFAULTS: Defaults = MappingProxyType(
     {
         "table": {
+            "decoder_output": "sample",
             "likelihood": "gaussian",
             "n_exemplars": 128,
             "n_remembered": 0,
@@ -29,6 +30,7 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
             "temperature": 1.0,
         },
         "small image": {
+            "decoder_output": "mean",
             "likelihood": "bernoulli",
             "n_exemplars": 128,
             "n_remembered": 2000,
@@ -43,6 +45,7 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
             "temperature": 1.5,
         },
         "image": {
+            "decoder_output": "mean",
             "likelihood": "bernoulli",
             "n_exemplars": 64,
             "n_remembered": 2000,
@@ -63,6 +66,7 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
 CVAE_DEFAULTS: Defaults = MappingProxyType(
     {
         "table": {
+            "decoder_output": "sample",
             "likelihood": "gaussian",
             "hidden_sizes": (128, 128),
             "latent_size": 10,
@@ -71,6 +75,7 @@ CVAE_DEFAULTS: Defaults = MappingProxyType(
             "learning_rate": 2e-3,
         },
         "small image": {
+            "decoder_output": "mean",
             "likelihood": "bernoulli",
             "hidden_sizes": (300, 300),
             "latent_size": 40,
@@ -79,6 +84,7 @@ CVAE_DEFAULTS: Defaults = MappingProxyType(
             "learning_rate": 1e-3,
         },
         "image": {
+            "decoder_output": "mean",
             "likelihood": "bernoulli",
             "hidden_sizes": (300, 300),
             "latent_size": 40,
