@@ -186,6 +186,7 @@ def test_any_cell_survives(
         "a,b\n1,é\n".encode("utf-16"),
         b"a,b\n1, x\n2, ?\n",
         b'a, b\n1, "x, y"\n2, "z"\n',
+        b'a, b\n1, "x, y"\n2, " z"\n3, z\n',
         b"a,b\n1.10,x\n2.00,y\n",
         b"a,b\n1.0,5\n0.25,NULL\n",
         b"a,b\n1e5,007\n2.5,008\n",

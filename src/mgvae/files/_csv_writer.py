@@ -98,12 +98,14 @@ def _cells(
     special = reduce(
         pc.or_, (pc.match_substring(text, c) for c in (layout.delimiter, '"', "\n", "\r"))
     )
+    before = spelling.prefix if layout.spaced else ""
+    if before:  # further space belongs to the value
+        special = pc.or_(special, pc.match_substring_regex(text, rf"^{re.escape(before)}\s"))
     empty = pc.and_(pc.is_valid(values), pc.equal(text, ""))  # not the same as a missing cell
     needed = pc.or_(pc.or_(special, empty), quoted)
     if not pc.any(needed).as_py():
         return text
     doubled = pc.replace_substring(text, '"', '""')
-    before = spelling.prefix if layout.spaced else ""
     if before:
         doubled = pc.replace_substring_regex(doubled, f"^{re.escape(before)}", "")
     quotes = pc.binary_join_element_wise(f'{before}"', doubled, '"', "")
