@@ -47,8 +47,8 @@ def test_closed_form_of_a_gaussian():
 def test_equals_a_loop_of_single_sample_gradients(posterior_variance, chunk):
     spans = [
         Span("x", 4, "identity", "gaussian", mask=6),
-        Span("c", 2, "softmax", "categorical"),
-        Span("missing", 1, "sigmoid", "bernoulli"),
+        Span("c", 2, "softmax", "categorical", True),
+        Span("missing", 1, "sigmoid", "bernoulli", True),
     ]
     vae = build(
         lambda: VAE(

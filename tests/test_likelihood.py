@@ -39,9 +39,9 @@ def test_squared_error_is_the_gaussian_of_variance_one_half_up_to_its_constant()
 def test_bernoulli_and_categories_equal_torchs():
     p = Likelihood(
         [
-            Span("flag", 1, "sigmoid", "bernoulli"),
-            Span("a", 3, "softmax", "categorical"),
-            Span("b", 2, "softmax", "categorical"),
+            Span("flag", 1, "sigmoid", "bernoulli", True),
+            Span("a", 3, "softmax", "categorical", True),
+            Span("b", 2, "softmax", "categorical", True),
         ]
     )
     raw = randn(5, 6)
@@ -58,7 +58,7 @@ def test_bernoulli_and_categories_equal_torchs():
 def test_a_missing_cell_does_not_count():
     spans = [
         Span("x", 1, "identity", "squared_error", mask=1),
-        Span("x is missing", 1, "sigmoid", "bernoulli"),
+        Span("x is missing", 1, "sigmoid", "bernoulli", True),
     ]
     p = Likelihood(spans)
     raw = torch.tensor([[5.0, 0.0], [5.0, 0.0]])
@@ -70,7 +70,10 @@ def test_a_missing_cell_does_not_count():
 
 def test_draws_follow_their_probabilities():
     p = Likelihood(
-        [Span("a", 3, "softmax", "categorical"), Span("flag", 1, "sigmoid", "bernoulli")]
+        [
+            Span("a", 3, "softmax", "categorical", True),
+            Span("flag", 1, "sigmoid", "bernoulli", True),
+        ]
     )
     raw = torch.tensor([0.0, 1.0, -1.0, 0.7]).expand(20_000, 4)
     x = p.draw(raw, torch.Generator().manual_seed(0), numeric_noise=False)
@@ -92,3 +95,12 @@ def test_numeric_draws_have_the_likelihoods_spread(likelihood, sd):
     assert stats.kstest(drawn.detach().numpy(), stats.norm(3.0, sd).cdf).pvalue > 1e-3
     still = p.draw(raw, torch.Generator().manual_seed(0), numeric_noise=False)
     assert torch.equal(still, raw)
+
+
+def test_pixels_are_never_drawn_as_black_or_white():
+    """Cross-entropy on greys says nothing of their spread, so a pixel is its mean."""
+    for size in (1, 3):
+        p = Likelihood([Span("image", size, "sigmoid", "bernoulli")])
+        raw = randn(5, size)
+        drawn = p.draw(raw, torch.Generator().manual_seed(0), numeric_noise=True)
+        assert torch.equal(drawn, torch.sigmoid(raw))

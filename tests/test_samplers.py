@@ -146,6 +146,18 @@ class TestEverySampler:
             assert len(Xo) == len(yo) == len(Xb)
 
     @every_sampler
+    @pytest.mark.filterwarnings("ignore:column 'id'")
+    def test_identifiers_never_repeat(self, sampler, imbalanced):
+        X, y = imbalanced
+        frame = pd.DataFrame({"a": X[:, 0], "id": np.arange(len(X))})
+        s = quick(sampler)
+        Xb, _ = s.fit_resample(frame, y)
+        more = [s.generate(5, "few") for _ in range(2)]
+        ids = pd.concat([Xb, *more])["id"]
+        assert ids.is_unique
+        assert s.generate(5, "few", random_state=0).equals(s.generate(5, "few", random_state=0))
+
+    @every_sampler
     def test_in_a_pipeline_and_a_grid_search(self, sampler, imbalanced):
         X, y = imbalanced
         pipeline = make_pipeline(StandardScaler(), quick(sampler), LogisticRegression())

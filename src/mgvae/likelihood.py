@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mgvae.codec import Activation, LikelihoodName, Span
+from mgvae.codec import Span
 
 __all__ = ["Likelihood"]
 
@@ -54,7 +54,7 @@ class Likelihood(nn.Module):
     def __init__(self, spans: Sequence[Span]) -> None:
         super().__init__()
         self.width = sum(span.size for span in spans)
-        self.blocks = [_Block(*key, list(run)) for key, run in _runs(spans)]
+        self.blocks = _blocks(spans)
         gaussian = any(block.likelihood == "gaussian" for block in self.blocks)
         self.log_variance = nn.Parameter(torch.zeros(self.width)) if gaussian else None
 
@@ -102,27 +102,24 @@ class Likelihood(nn.Module):
         return self.log_variance[block.slice].clamp(min=_LEAST_LOG_VARIANCE)
 
 
-def _runs(
-    spans: Sequence[Span],
-) -> list[tuple[tuple[int, Activation, LikelihoodName], list[Span]]]:
+def _blocks(spans: Sequence[Span]) -> "list[_Block]":
     """Join neighbouring spans that are scored alike, so that one operation serves them all."""
-    runs = []
+    blocks = []
     start = 0
-    for (activation, likelihood), run in groupby(spans, lambda s: (s.activation, s.likelihood)):
+    for _, run in groupby(spans, lambda s: (s.activation, s.likelihood, s.discrete)):
         members = list(run)
-        runs.append(((start, activation, likelihood), members))
+        blocks.append(_Block(start, members))
         start += sum(span.size for span in members)
-    return runs
+    return blocks
 
 
 class _Block:
     """A run of neighbouring spans with one activation and one likelihood."""
 
-    def __init__(
-        self, start: int, activation: Activation, likelihood: LikelihoodName, spans: list[Span]
-    ) -> None:
-        self.activation = activation
-        self.likelihood = likelihood
+    def __init__(self, start: int, spans: list[Span]) -> None:
+        self.activation = spans[0].activation
+        self.likelihood = spans[0].likelihood
+        self.discrete = spans[0].discrete
         self.sizes = [span.size for span in spans]
         self.slice = slice(start, start + sum(self.sizes))
         masks = [span.mask for span in spans for _ in range(span.size)]
@@ -176,7 +173,7 @@ class _Block:
                 ],
                 -1,
             )
-        if self.likelihood == "bernoulli" and self.sizes == [1] * len(self.sizes):
+        if self.discrete:
             noise = torch.rand(raw.shape, generator=generator, device=raw.device)
             return (noise < mean).to(raw.dtype)
         if not numeric_noise or self.likelihood == "bernoulli":

@@ -77,11 +77,11 @@ def test_spans_say_what_the_outputs_are() -> None:
     codec = fit(X)
     assert codec.spans == (
         Span("a … b", 2, "identity", "gaussian"),
-        Span("c", 3, "softmax", "categorical"),
+        Span("c", 3, "softmax", "categorical", True),
         Span("d", 1, "identity", "gaussian", mask=6),
-        Span("d missing", 1, "sigmoid", "bernoulli"),
-        Span("e", 2, "softmax", "categorical"),
-        Span("f missing", 1, "sigmoid", "bernoulli"),
+        Span("d missing", 1, "sigmoid", "bernoulli", True),
+        Span("e", 2, "softmax", "categorical", True),
+        Span("f missing", 1, "sigmoid", "bernoulli", True),
     )
     encoded = codec.encode(read_table(X))
     assert encoded[:, 2:5].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 0, 0]]

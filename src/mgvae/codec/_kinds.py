@@ -51,7 +51,7 @@ class Kind(Protocol):
 
 def flag_span(name: str) -> Span:
     """Give the span of the flag that is 1 where a cell is missing."""
-    return Span(f"{name} missing", 1, "sigmoid", "bernoulli")
+    return Span(f"{name} missing", 1, "sigmoid", "bernoulli", discrete=True)
 
 
 @dataclass(frozen=True)

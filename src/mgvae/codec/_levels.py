@@ -63,7 +63,7 @@ class Levels:
 
     def spans(self, name: str) -> list[Span]:
         """One softmax over all levels."""
-        return [Span(name, self._size + self.nullable, "softmax", "categorical")]
+        return [Span(name, self._size + self.nullable, "softmax", "categorical", True)]
 
     def encode(self, column: Column, out: Codes) -> None:
         """Write a 1 for the level; a level never seen is one of the rare ones, or all zeros."""

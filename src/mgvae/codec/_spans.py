@@ -26,6 +26,9 @@ class Span:
         What turns the network's raw outputs into the mean.
     likelihood : {"squared_error", "gaussian", "bernoulli", "categorical"}
         How the encoded values are scored against that mean.
+    discrete : bool
+        Whether the encoded values are only 0 and 1, so that new ones are drawn from their
+        probabilities: categories and flags. Pixels, which may be any grey, are not.
     mask : int or None
         Position in the encoded row of the flag that is 1 where the cell was missing; there the
         span's values are placeholders and do not count.
@@ -33,7 +36,7 @@ class Span:
     Examples
     --------
     >>> from mgvae.codec import Span
-    >>> Span("colour", 3, "softmax", "categorical").size
+    >>> Span("colour", 3, "softmax", "categorical", discrete=True).size
     3
     """
 
@@ -41,4 +44,5 @@ class Span:
     size: int
     activation: Activation
     likelihood: LikelihoodName
+    discrete: bool = False
     mask: int | None = None

@@ -251,9 +251,11 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
             raise ParameterError(f"n must be a whole number of at least 0; got {n!r}.")
         self._check_size(int(n), self._data)
-        seeds = self._later(random_state)
-        made = self._make(self._generator(label), int(n), seeds)
-        return self._data.only(self._template, self._decode([rows for rows, _ in made], seeds))
+        generator = self._generator(label)
+        seeds, first = self._later(random_state, int(n))
+        made = self._make(generator, int(n), seeds)
+        rows = self._decode([encoded for encoded, _ in made], seeds, first)
+        return self._data.only(self._template, rows)
 
     def translate(self, X_majority: Any, label: Any, random_state: Any = None) -> Any:
         """Make one new row of a class from each given majority row, in their order.
@@ -276,10 +278,11 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
         generator = self._generator(label)
         contents = self._data.read(X_majority)
         self._data.validate(self, X_majority, reset=False)
-        seeds = self._later(random_state)
+        rows = torch.from_numpy(self.codec_.encode(contents))
+        seeds, first = self._later(random_state, len(rows))
         with threads(self.n_threads):
-            encoded = generator.translate(torch.from_numpy(self.codec_.encode(contents)), seeds)
-        return self._data.only(X_majority, self._decode([encoded.numpy()], seeds))
+            encoded = generator.translate(rows, seeds)
+        return self._data.only(X_majority, self._decode([encoded.numpy()], seeds, first))
 
     def _fit(self, X: Any, y: Any) -> tuple[NDArray[Any], bool]:
         """Validate, train, and only then set the fitted attributes; give y as an array."""
@@ -327,7 +330,7 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
         self.codec_ = codec
         self.history_ = {history.stage: history for history in trained.history}
         self._generators = dict(trained.generators)
-        self._root, self._laters = for_resampling, for_later
+        self._root, self._laters, self._n_later = for_resampling, for_later, 0
         self._template = data.only(X[:0], self._decode([], for_later))
         return labels, one_vs_all
 
@@ -352,15 +355,21 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
                 made.append((self._data.pack(encoded.numpy()), sources))
         return made
 
-    def _decode(self, parts: Sequence[NDArray[Any]], seeds: np.random.SeedSequence) -> Any:
+    def _decode(
+        self, parts: Sequence[NDArray[Any]], seeds: np.random.SeedSequence, first: int = 0
+    ) -> Any:
         rng = np.random.default_rng(seeds.spawn(1)[0])
         none = np.empty((0, self.codec_.width), np.float32)
-        return self._data.decode(np.concatenate(parts) if parts else none, rng)
+        return self._data.decode(np.concatenate(parts) if parts else none, rng, first)
 
-    def _later(self, random_state: Any) -> np.random.SeedSequence:
-        if random_state is None:
-            return self._laters.spawn(1)[0]
-        return seed_sequence(random_state)
+    def _later(self, random_state: Any, n: int) -> tuple[np.random.SeedSequence, int]:
+        """Give the seeds of ``n`` more rows, and how many were made before (for identifiers)."""
+        resampled = sum(self.sampling_strategy_.values())
+        if random_state is not None:
+            return seed_sequence(random_state), resampled
+        first = resampled + self._n_later
+        self._n_later += n
+        return self._laters.spawn(1)[0], first
 
     def _code(self, label: Any) -> int:
         return int(np.flatnonzero(self.classes_ == label)[0])

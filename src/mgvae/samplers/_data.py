@@ -76,8 +76,8 @@ class Data(Protocol):
     def pack(self, encoded: NDArray[Any]) -> NDArray[Any]:
         """Give a network's rows as they are kept until they are decoded."""
 
-    def decode(self, encoded: NDArray[Any], rng: np.random.Generator) -> Any:
-        """Give encoded rows as new samples."""
+    def decode(self, encoded: NDArray[Any], rng: np.random.Generator, first: int) -> Any:
+        """Give encoded rows as new samples; ``first`` of them were made before."""
 
     def append(self, X: Any, new: Any) -> Any:
         """Put new samples under X."""
@@ -116,8 +116,8 @@ class TableData:
     def pack(self, encoded: NDArray[Any]) -> NDArray[Any]:
         return encoded
 
-    def decode(self, encoded: NDArray[Any], rng: np.random.Generator) -> Any:
-        return self.codec.decode(encoded, rng)
+    def decode(self, encoded: NDArray[Any], rng: np.random.Generator, first: int) -> Any:
+        return self.codec.decode(encoded, rng, first=first)
 
     def append(self, X: Any, new: Any) -> Any:
         return append_rows(X, new)
@@ -160,7 +160,7 @@ class ImageData:
     def pack(self, encoded: NDArray[Any]) -> NDArray[Any]:
         return self.codec.pack(encoded)
 
-    def decode(self, encoded: NDArray[Any], rng: np.random.Generator) -> Any:  # noqa: ARG002
+    def decode(self, encoded: NDArray[Any], rng: np.random.Generator, first: int) -> Any:  # noqa: ARG002
         return self.codec.decode(encoded)
 
     def append(self, X: Any, new: Any) -> Any:
