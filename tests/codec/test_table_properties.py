@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_tables import GROUPS, INTEGERS, Spreadsheet, spreadsheets, to_lists, types
 
 from mgvae.codec import TableCodec, append_rows, only_rows, read_table
 from mgvae.errors import CodecWarning
+from tests.codec.random_tables import GROUPS, INTEGERS, Spreadsheet, spreadsheets, to_lists, types
 
 CONTAINERS = ["pandas", "polars", "pyarrow"]
 
