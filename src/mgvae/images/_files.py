@@ -1,0 +1,111 @@
+"""One image file <-> an array of bytes."""
+
+import os
+import warnings
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mgvae.errors import DataError, MGVAEError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+__all__ = ["SUFFIXES", "UnreadableError", "is_grey", "load_image", "open_image", "save_image"]
+
+SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
+"""How the names of image files end."""
+
+_TINY = 8  # pixels: a shorter side has nothing to learn from
+_MOST = 100_000_000  # pixels: more is an attack or an accident
+_GREY = ("1", "L", "LA", "La", "I", "I;16", "F")
+
+
+class UnreadableError(MGVAEError, ValueError):
+    """An image file that cannot be used; the message says why, without the file's name."""
+
+
+def open_image(file: str | os.PathLike[str] | IO[bytes]) -> "Image":
+    """Open an image by its header; its pixels are not read yet.
+
+    Raises
+    ------
+    UnreadableError
+        If it is no image, smaller than 8 pixels or larger than 100 million pixels.
+    """
+    try:
+        from PIL import Image
+    except ImportError:
+        raise DataError("reading images needs Pillow: pip install 'mgvae[images]'.") from None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Pillow's own about large images; see below
+            image = Image.open(file, formats=("PNG", "JPEG", "WEBP", "BMP"))
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise UnreadableError(_reason(error)) from error
+    width, height = image.size
+    if min(width, height) < _TINY:
+        image.close()
+        raise UnreadableError(f"only {width} × {height} pixels, at least 8 × 8 are needed")
+    if width * height > _MOST:
+        image.close()
+        raise UnreadableError(f"{width} × {height} pixels are too many")
+    return image
+
+
+def is_grey(image: "Image") -> bool:
+    """Tell by its header whether an image has no colour."""
+    return image.mode in _GREY
+
+
+def load_image(image: "Image", size: tuple[int, int], *, grey: bool) -> NDArray[np.uint8]:
+    """Read an opened image's pixels, upright, resized and cropped around its centre.
+
+    Parameters
+    ----------
+    image : PIL.Image.Image
+        From :func:`open_image`; it is closed.
+    size : (int, int)
+        Height and width wanted.
+    grey : bool
+        Whether to give (H, W) grey values, or (H, W, 3) colours. What is transparent is white.
+
+    Raises
+    ------
+    UnreadableError
+        If the file is broken.
+    """
+    from PIL import Image, ImageOps
+
+    height, width = size
+    try:
+        with image:
+            longest = 2 * max(size)
+            image.draft("L" if grey else "RGB", (longest, longest))  # a large JPEG, read small
+            upright = ImageOps.exif_transpose(image)
+            if upright.mode in ("I", "I;16", "F"):
+                upright = upright.point(lambda value: value / 256.0).convert("L")
+            elif "A" in upright.getbands() or "transparency" in upright.info:
+                upright = upright.convert("RGBA")
+                paper = Image.new("RGBA", upright.size, (255, 255, 255, 255))
+                upright = Image.alpha_composite(paper, upright)
+            upright = upright.convert("L" if grey else "RGB")
+            fitted = ImageOps.fit(upright, (width, height), Image.Resampling.BICUBIC)
+            return np.asarray(fitted)
+    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
+        raise UnreadableError(_reason(error)) from error
+
+
+def save_image(pixels: NDArray[np.uint8], path: str | os.PathLike[str]) -> None:
+    """Write (H, W) or (H, W, 3) bytes as a PNG."""
+    from PIL import Image
+
+    Image.fromarray(pixels).save(path, format="PNG")
+
+
+def _reason(error: BaseException) -> str:
+    text = str(error)
+    if "cannot identify" in text:
+        return "not a PNG, JPEG, WebP or BMP image"
+    return text.splitlines()[0] if text else type(error).__name__

@@ -1,0 +1,242 @@
+"""Folders of images, one folder per class."""
+
+import csv
+import os
+import secrets
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mgvae.errors import DataError, ParameterError
+from mgvae.images._files import (
+    SUFFIXES,
+    UnreadableError,
+    is_grey,
+    load_image,
+    open_image,
+    save_image,
+)
+
+__all__ = ["FolderImages", "check_new_folder", "read_folder", "write_folder"]
+
+_SIDES = (8, 128)
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class FolderImages:
+    """The images of a folder.
+
+    Attributes
+    ----------
+    images : ndarray of uint8 of shape (N, H, W) or (N, H, W, 3)
+        Grey if all files are, else colour.
+    labels : ndarray of str of shape (N,)
+        The folder that each was in.
+    files : list of str
+        Where each was, relative to the folder, with forward slashes.
+    skipped : list of (str, str)
+        Files that could not be used, and why.
+    """
+
+    images: NDArray[np.uint8]
+    labels: NDArray[np.str_]
+    files: list[str]
+    skipped: list[tuple[str, str]]
+
+
+def read_folder(
+    folder: str | os.PathLike[str],
+    size: int | tuple[int, int] = 64,
+    *,
+    progress: Progress | None = None,
+) -> FolderImages:
+    """Read the images below a folder that has one folder per class.
+
+    PNG, JPEG, WebP and BMP files are read at any depth, turned as their EXIF data say, resized and
+    cropped around the centre. They are decoded once, into bytes. Hidden files and files of other
+    kinds are left out; broken or tiny images are listed.
+
+    Parameters
+    ----------
+    folder : path
+        The folder.
+    size : int or (int, int)
+        Side, or height and width, of the images wanted; 8 to 128 pixels.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+
+    Returns
+    -------
+    found : FolderImages
+        Images, labels, names and what was skipped.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from PIL import Image
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for name in ("cat", "dog"):
+    ...         Path(folder, name).mkdir()
+    ...         Image.new("L", (40, 30)).save(Path(folder, name, "1.png"))
+    ...     found = read_folder(folder, size=16)
+    >>> found.images.shape, found.labels.tolist(), found.files
+    ((2, 16, 16), ['cat', 'dog'], ['cat/1.png', 'dog/1.png'])
+    """
+    root = Path(folder)
+    height, width = size = (size, size) if isinstance(size, int) else size
+    if not all(_SIDES[0] <= side <= _SIDES[1] for side in size):
+        raise ParameterError(
+            f"size must be {_SIDES[0]} to {_SIDES[1]} pixels; got {height} × {width}."
+        )
+    if not root.is_dir():
+        raise DataError(f"{root} is not a folder.")
+    names = [name for name in _image_files(root) if "/" in name]
+    if not names:
+        raise DataError(
+            f"{root} has no images in folders. There must be one folder per class, with "
+            f"{', '.join(SUFFIXES)} files in it."
+        )
+    skipped: list[tuple[str, str]] = []
+    grey, usable = True, []
+    for name in names:
+        try:
+            with open_image(root / name) as image:
+                grey &= is_grey(image)
+            usable.append(name)
+        except UnreadableError as error:
+            skipped.append((name, str(error)))
+    images = np.empty((len(usable), *size) if grey else (len(usable), *size, 3), np.uint8)
+    files: list[str] = []
+    for done, name in enumerate(usable, 1):
+        try:
+            images[len(files)] = load_image(open_image(root / name), size, grey=grey)
+            files.append(name)
+        except UnreadableError as error:
+            skipped.append((name, str(error)))
+        if progress is not None:
+            progress(done, len(usable))
+    labels = np.array([name.partition("/")[0] for name in files], dtype=np.str_)
+    return FolderImages(images[: len(files)], labels, files, sorted(skipped))
+
+
+def _image_files(root: Path) -> list[str]:
+    """Give the image files below a folder, relative to it, in order of their names."""
+    found: list[str] = []
+    for folder, below, names in os.walk(root):
+        below[:] = sorted(name for name in below if not name.startswith("."))
+        found += [
+            Path(folder, name).relative_to(root).as_posix()
+            for name in names
+            if not name.startswith(".") and name.lower().endswith(SUFFIXES)
+        ]
+    return sorted(found)
+
+
+def check_new_folder(output: str | os.PathLike[str], source: str | os.PathLike[str]) -> None:
+    """Raise if a folder cannot be written anew: it holds something, or is within the source."""
+    target, origin = Path(output).resolve(), Path(source).resolve()
+    if target == origin or target.is_relative_to(origin) or origin.is_relative_to(target):
+        raise ParameterError(
+            f"--output: {output} must be outside of {source}, or its images would be mixed up."
+        )
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise ParameterError(f"--output: {output} exists already; say a new folder.")
+    if not target.parent.is_dir():
+        raise ParameterError(f"--output: there is no folder {target.parent}.")
+
+
+def write_folder(
+    output: str | os.PathLike[str],
+    source: str | os.PathLike[str],
+    found: FolderImages,
+    made: NDArray[np.uint8],
+    made_labels: Sequence[str],
+    made_from: Sequence[int],
+    *,
+    originals: Literal["copy", "link", "leave"] = "copy",
+) -> Path:
+    """Write original and synthetic images, one folder per class, and ``manifest.csv``.
+
+    The folder appears whole or not at all. A file of the manifest is given relative to the
+    folder; its source file, relative to ``source``, is the original itself, or the majority image
+    that a synthetic one was made from.
+
+    Parameters
+    ----------
+    output : path
+        A folder that is not there yet, or empty.
+    source : path
+        The folder that ``found`` was read from.
+    found : FolderImages
+        Its images.
+    made : ndarray of uint8
+        Synthetic images.
+    made_labels : sequence of str
+        Their classes.
+    made_from : sequence of int
+        Positions in ``found`` of the images that they were made from; -1 for none.
+    originals : {"copy", "link", "leave"}
+        Whether the originals are copied, hard-linked where the disk can, or left out.
+
+    Returns
+    -------
+    folder : Path
+        The folder written.
+    """
+    check_new_folder(output, source)
+    target = Path(output).resolve()
+    beside = target.with_name(f".{target.name[:64]}.{secrets.token_hex(6)}.tmp")
+    beside.mkdir()
+    try:
+        lines: list[tuple[str, str, int, str]] = []
+        for label in sorted({*found.labels.tolist(), *made_labels}):
+            (beside / label).mkdir()
+        if originals != "leave":
+            for name, label in zip(found.files, found.labels.tolist(), strict=True):
+                _place(Path(source, name), beside / name, link=originals == "link")
+                lines.append((name, label, 0, name))
+        prefix = _free_prefix(found.files)
+        digits = len(str(len(made)))
+        for i, (pixels, label, origin) in enumerate(
+            zip(made, made_labels, made_from, strict=True), 1
+        ):
+            name = f"{label}/{prefix}{i:0{digits}}.png"
+            save_image(pixels, beside / name)
+            lines.append((name, label, 1, found.files[origin] if origin >= 0 else ""))
+        with (beside / "manifest.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(("file", "class", "synthetic", "source_file"))
+            writer.writerows(lines)
+        beside.replace(target)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
+        raise
+    return target
+
+
+def _place(source: Path, target: Path, *, link: bool) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if link:
+        try:
+            os.link(source.resolve(), target)
+        except OSError:  # another disk, or one without links
+            pass
+        else:
+            return
+    shutil.copyfile(source, target)
+
+
+def _free_prefix(files: Sequence[str]) -> str:
+    """Give a beginning for new names that no original has."""
+    prefix = "synthetic-"
+    while any(Path(name).name.startswith(prefix) for name in files):
+        prefix = f"new-{prefix}"
+    return prefix
