@@ -4,7 +4,7 @@ import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -41,6 +41,14 @@ __all__ = ["MGVAE"]
 
 _AUTO = StrOptions({"auto"})
 _ENOUGH = 25  # minority rows from which a part can be held out
+
+
+class Pretrained(NamedTuple):
+    """What the majority has taught: a model, its weights' importance if wanted, and how it went."""
+
+    vae: VAE
+    fisher: dict[str, Tensor] | None
+    history: list[History]
 
 
 @dataclass(frozen=True)
@@ -333,18 +341,9 @@ class MGVAE(GenerativeSampler):
         return cls(**{**PRESETS[name], **changes})
 
     def _train(self, job: Job) -> Trained:
-        for_weights, for_pretraining, for_fisher, for_classes = job.seeds.spawn(4)
+        *for_pretraining, for_classes = job.seeds.spawn(4)
         majority = job.members[job.majority]
-        vae = build(lambda: self._vae(job), torch_generator(for_weights)).to(job.device)
-        history: list[History] = []
-        first = self._stage(self.pretrain_steps, self.pretrain_learning_rate, len(majority))
-        fisher: dict[str, Tensor] | None = None
-        if first.steps:
-            history.append(pretrain(vae, job.rows, majority, first, for_pretraining, job.callback))
-            if self.ewc_weight > 0:
-                fisher = fisher_of_generated(
-                    vae, job.rows, majority, self.fisher_samples, self.n_exemplars, for_fisher
-                )
+        vae, fisher, history = self._pretrain(job, for_pretraining)
         seeds = for_classes.spawn(len(job.members))
         alone = self.n_jobs in (None, 1)
         minorities = [code for code in job.targets if code != job.majority]
@@ -371,6 +370,22 @@ class MGVAE(GenerativeSampler):
             },
             history=[*history, *(happened for _, happened in tuned)],
         )
+
+    def _pretrain(self, job: Job, seeds: Sequence[np.random.SeedSequence]) -> Pretrained:
+        """Learn the majority; a subclass may know the outcome already."""
+        for_weights, for_training, for_fisher = seeds
+        majority = job.members[job.majority]
+        vae = build(lambda: self._vae(job), torch_generator(for_weights)).to(job.device)
+        first = self._stage(self.pretrain_steps, self.pretrain_learning_rate, len(majority))
+        if not first.steps:
+            return Pretrained(vae, None, [])
+        history = pretrain(vae, job.rows, majority, first, for_training, job.callback)
+        fisher = None
+        if self.ewc_weight > 0:
+            fisher = fisher_of_generated(
+                vae, job.rows, majority, self.fisher_samples, self.n_exemplars, for_fisher
+            )
+        return Pretrained(vae, fisher, [history])
 
     def _finetune_class(
         self,
