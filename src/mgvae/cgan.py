@@ -124,8 +124,7 @@ def fit_adversarial(
         drawn = draw()
         with torch.no_grad():
             fake = gan.rows(drawn.noise, drawn.condition, generator)
-        both = join(torch.cat([drawn.real, fake]), drawn.condition.repeat(2, 1))
-        logits = gan.discriminator(both).squeeze(-1)
+        logits = _judge(gan.discriminator, drawn.real, fake, drawn.condition)
         truth = torch.cat([torch.ones(n_batch), torch.zeros(n_batch)]).to(device)
         loss = functional.binary_cross_entropy_with_logits(logits, truth)
         return {"discriminator": 2.0 * loss}
@@ -142,7 +141,8 @@ def fit_adversarial(
             module.parameters(), lr=stage.learning_rate, betas=(0.5, 0.999), fused=True
         )
 
-    return train(
+    gan.train()
+    history = train(
         [
             Player(discriminator_loss, optimiser(gan.discriminator), "discriminator"),
             Player(generator_loss, optimiser(gan.generator), "generator"),
@@ -153,6 +153,23 @@ def fit_adversarial(
         clip_norm=stage.clip_norm,
         callback=callback,
     )
+    gan.eval()
+    return history
+
+
+def _judge(discriminator: nn.Module, real: Tensor, fake: Tensor, condition: Tensor) -> Tensor:
+    """Give the logits of real and fake rows, in one pass.
+
+    Batch normalisation must not mix the two, or fakes would be judged by other statistics when the
+    generator learns than when the discriminator does: then there are two passes.
+    """
+    mixing = any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in discriminator.modules())
+    if mixing:
+        parts = [discriminator(join(rows, condition)) for rows in (real, fake)]
+        return torch.cat(parts).squeeze(-1)
+    both = join(torch.cat([real, fake]), condition.repeat(2, 1))
+    logits: Tensor = discriminator(both).squeeze(-1)
+    return logits
 
 
 @torch.no_grad()

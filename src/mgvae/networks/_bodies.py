@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Bodies", "Picture", "Rows", "Unflattened", "channel_counts", "halved_sides"]
+__all__ = ["Bodies", "Picture", "Rows", "Unflattened", "channel_counts", "halved", "halved_sides"]
 
 _SMALLEST = 4  # a side is not halved below this
 _PART = 256  # pictures that pass through a network at once when nothing is learned
@@ -98,8 +98,13 @@ def halved_sides(height: int, width: int) -> list[tuple[int, int]]:
     """
     sides = [(height, width)]
     while min(sides[-1]) > _SMALLEST:
-        sides.append((math.ceil(sides[-1][0] / 2), math.ceil(sides[-1][1] / 2)))
+        sides.append(halved(sides[-1]))
     return sides
+
+
+def halved(side: tuple[int, int]) -> tuple[int, int]:
+    """Halve a height and a width, rounding up."""
+    return math.ceil(side[0] / 2), math.ceil(side[1] / 2)
 
 
 def channel_counts(first: int, most: int, depth: int, factor: float) -> Sequence[int]:

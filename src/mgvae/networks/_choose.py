@@ -8,6 +8,7 @@ from mgvae.errors import ParameterError
 from mgvae.networks._bodies import Bodies
 from mgvae.networks._cnn import cnn_bodies
 from mgvae.networks._mlp import mlp_bodies
+from mgvae.networks._residual import residual_bodies
 
 __all__ = ["Network", "choose_bodies", "is_small"]
 
@@ -68,7 +69,8 @@ def choose_bodies(
     if network == "mlp" or (network == "auto" and is_small(shape)):
         return mlp_bodies(math.prod(shape), hidden_sizes, latent_size, condition_size)
     picture = (shape[0], shape[1], shape[2])
-    return cnn_bodies(picture, latent_size, width, condition_size)
+    layout = residual_bodies if network == "residual" else cnn_bodies
+    return layout(picture, latent_size, width, condition_size)
 
 
 def _check(bodies: Any) -> Bodies:

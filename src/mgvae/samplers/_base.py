@@ -30,7 +30,6 @@ from mgvae._runtime import resolve_device, seed_sequence, threads
 from mgvae.codec import KindName, NumericScale, Span, append_labels
 from mgvae.codec.images import Channels
 from mgvae.errors import DataError, ParameterError
-from mgvae.networks import Network
 from mgvae.samplers._data import Data, open_data
 from mgvae.samplers._presets import Defaults
 from mgvae.training import Callback, History
@@ -153,7 +152,7 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
     likelihood: Any
     sample_shape: Sequence[int] | None
     channels: Channels | None
-    network: Network
+    network: Any
     network_width: float
     identifiers: Literal["new", "missing"]
     device: str | torch.device

@@ -20,7 +20,7 @@ from mgvae.cvae import one_hot
 from mgvae.errors import CollapseError, CollapseWarning, ParameterError
 from mgvae.likelihood import Likelihood
 from mgvae.mgvae import Positions, take
-from mgvae.networks import mlp
+from mgvae.networks import dcgan, is_small, mlp
 from mgvae.samplers._base import GenerativeSampler, Job, Trained
 from mgvae.samplers._presets import CGAN_DEFAULTS
 from mgvae.samplers._settings import layer_sizes, stage
@@ -50,7 +50,7 @@ class _Adversarial:
 
 
 class CGAN(GenerativeSampler):
-    """Over-sample minority classes with a conditional GAN (the paper's baseline OCGAN).
+    """Over-sample minority classes with a conditional GAN (the paper's OCGAN and OCDCGAN).
 
     A generator and a discriminator, both told the class, play against each other on all rows. With
     few rows this often fails: a generator whose rows of a class are all alike is reported.
@@ -63,6 +63,13 @@ class CGAN(GenerativeSampler):
         Decides everything.
     scaling : {"quantile", "minmax", "symmetric", "identity"}, default="quantile"
         How numbers are brought to the network, see :class:`mgvae.MGVAE`.
+    sample_shape, channels
+        What images look like, see :class:`mgvae.MGVAE`.
+    network : {"auto", "mlp", "dcgan"}, default="auto"
+        Fully connected layers, or the DCGAN's convolutions for images; ``"auto"`` takes those for
+        colour images and for grey ones of more than 32 pixels.
+    network_width : float, default=0.25
+        Factor on the DCGAN's 128 to 1024 channels.
     hidden_sizes : sequence of int, default=(300, 300)
         Widths of the discriminator's hidden layers; the generator mirrors them.
     noise_size : int, default=100
@@ -106,6 +113,7 @@ class CGAN(GenerativeSampler):
     _defaults = CGAN_DEFAULTS
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         **GenerativeSampler._parameter_constraints,
+        "network": [StrOptions({"auto", "mlp", "dcgan"})],
         "hidden_sizes": ["array-like"],
         "noise_size": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
@@ -127,7 +135,7 @@ class CGAN(GenerativeSampler):
         scaling: NumericScale = "quantile",
         sample_shape: Sequence[int] | None = None,
         channels: Channels | None = None,
-        network: Any = "auto",
+        network: Literal["auto", "mlp", "dcgan"] = "auto",
         network_width: float = 0.25,
         hidden_sizes: Sequence[int] = (300, 300),
         noise_size: int = 100,
@@ -189,11 +197,16 @@ class CGAN(GenerativeSampler):
         return Trained(generators, [history])
 
     def _gan(self, job: Job, n_classes: int) -> GAN:
+        likelihood = Likelihood(job.spans)
+        if self.network == "dcgan" or (self.network == "auto" and not is_small(job.shape)):
+            shape = (job.shape[0], job.shape[1], job.shape[2])
+            bodies = dcgan(shape, self.noise_size, self.network_width, n_classes)
+            return GAN(*bodies, likelihood, self.noise_size)
         sizes, width = layer_sizes(self.hidden_sizes), math.prod(job.shape)
         return GAN(
             mlp([self.noise_size + n_classes, *reversed(sizes), width]),
             mlp([width + n_classes, *sizes, 1], slope=0.2),
-            Likelihood(job.spans),
+            likelihood,
             self.noise_size,
         )
 

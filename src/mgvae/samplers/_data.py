@@ -22,7 +22,7 @@ from mgvae.codec import (
 )
 from mgvae.codec.images import Channels, ImageCodec, are_images
 from mgvae.errors import DataError, ParameterError
-from mgvae.networks import Network, is_small
+from mgvae.networks import is_small
 from mgvae.samplers._presets import Defaults
 
 __all__ = ["Data", "Family", "HasData", "ImageData", "TableData", "open_data"]
@@ -42,7 +42,7 @@ class HasData(Protocol):
     identifiers: Literal["new", "missing"]
     sample_shape: Sequence[int] | None
     channels: Channels | None
-    network: Network
+    network: Any
 
 
 class Data(Protocol):
@@ -131,7 +131,7 @@ class ImageData:
     """Pictures: arrays with two or three axes per sample, or rows declared to be such."""
 
     codec: ImageCodec
-    network: Network
+    network: Any
 
     @property
     def shape(self) -> tuple[int, ...]:
