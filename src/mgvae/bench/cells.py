@@ -35,7 +35,7 @@ class Cell:
     Examples
     --------
     >>> Cell("musk", "ERM", "paper").key
-    '8b0a4de6b25c4f05'
+    '83f6621f77d147c4'
     >>> Cell("musk", "ERM", "paper", seed=1).key == Cell("musk", "ERM", "paper").key
     False
     """

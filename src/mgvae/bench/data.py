@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.bench.sources import Source, read_source
+from mgvae.bench.sources import Source, find_celeba, read_source
 from mgvae.errors import ParameterError
 
-__all__ = ["DATASETS", "DataSet", "Protocol", "Split", "split"]
+__all__ = ["DATASETS", "DataSet", "Protocol", "Split", "split", "split_dataset"]
 
 Protocol = Literal["paper", "clean"]
 Rows = NDArray[np.intp]
@@ -64,6 +64,7 @@ DATASETS = {
     "fashionmnist-100": DataSet("fashionmnist", "image", minority=60),
     "fashionmnist-600": DataSet("fashionmnist", "image", minority=10),
     "fashionmnist-full": DataSet("fashionmnist", "image"),
+    "celeba-100": DataSet("celeba", "image"),
     "musk": DataSet("musk", "table", test=200, scale=(-1.0, 1.0)),
     "musk-by-molecule": DataSet("musk", "table", scale=(-1.0, 1.0), by_group=True),
     "water_quality": DataSet("water_quality", "table", test=300, scale=(0.0, 1.0)),
@@ -87,7 +88,14 @@ class Split:
     y_test: NDArray[np.int64]
 
 
-def split(name: str, protocol: Protocol, seed: int = 0, folder: str | Path | None = None) -> Split:
+def split(
+    name: str,
+    protocol: Protocol,
+    seed: int = 0,
+    folder: str | Path | None = None,
+    *,
+    size: int = 64,
+) -> Split:
     """Read a data set and split it.
 
     Parameters
@@ -100,6 +108,8 @@ def split(name: str, protocol: Protocol, seed: int = 0, folder: str | Path | Non
         Decides the draws.
     folder : path, optional
         Where the data sets are, see :func:`mgvae.bench.sources.read_source`.
+    size : int
+        Side of CelebA's images.
 
     Returns
     -------
@@ -112,12 +122,43 @@ def split(name: str, protocol: Protocol, seed: int = 0, folder: str | Path | Non
             f"there is no data set {name!r} under the protocol {protocol!r}; there are "
             f"{', '.join(n for n, d in DATASETS.items() if protocol in d.protocols)}."
         )
+    if dataset.family == "celeba":
+        return _split_celeba(protocol, seed, folder, size)
+    return split_dataset(dataset, protocol, seed, folder)
+
+
+def split_dataset(
+    dataset: DataSet, protocol: Protocol, seed: int = 0, folder: str | Path | None = None
+) -> Split:
+    """Read and split a data set that need not be among the named ones; see :func:`split`."""
     source = read_source(dataset.family, folder)
     draw = _first if protocol == "paper" and dataset.family != "isolet" else _Draw(seed)
     held_out = 0.0 if protocol == "paper" else _HELD_OUT
     if dataset.kind == "image":
         return _split_images(source, dataset.minority, draw, held_out)
     return _split_table(source, dataset, draw, held_out, scale_on_all=protocol == "paper")
+
+
+def _split_celeba(protocol: Protocol, seed: int, folder: str | Path | None, size: int) -> Split:
+    """Take CelebA's own parts: no person is in two of them.
+
+    The paper's long tail does not fit what is there; its ratio is kept. The validation part has
+    the same ratio, the test part has all images.
+    """
+    from mgvae.images import PAPER_COUNTS, load_celeba
+
+    found = find_celeba(folder)
+    draw = seed if protocol == "clean" else 0
+    train = load_celeba(found, "train", size=size, random_state=draw)
+    valid = load_celeba(found, "valid", size=size, random_state=draw)
+    test = load_celeba(found, "test", size=size, long_tail=None)
+    order = {label: code for code, label in enumerate(PAPER_COUNTS)}
+    y_train, y_valid, y_test = (
+        np.array([order[str(label)] for label in part.labels], np.int64)
+        for part in (train, valid, test)
+    )
+    n = 0 if protocol == "paper" else len(y_valid)
+    return Split(train.images, y_train, valid.images[:n], y_valid[:n], test.images, y_test)
 
 
 class _Draw:

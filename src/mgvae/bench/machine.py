@@ -1,5 +1,6 @@
 """What a result should say about where it was made."""
 
+import json
 import platform
 import re
 import subprocess
@@ -11,7 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["peak_memory", "provenance"]
+__all__ = ["peak_memory", "plain_settings", "provenance"]
 
 _PACKAGES = ("mgvae", "torch", "numpy", "scikit-learn", "imbalanced-learn")
 
@@ -42,6 +43,19 @@ def _peak() -> int:
 
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit // 2**20
+
+
+def plain_settings(estimator: Any) -> dict[str, Any]:
+    """Give an estimator's parameters as JSON can hold them.
+
+    Examples
+    --------
+    >>> from imblearn.over_sampling import RandomOverSampler
+    >>> plain_settings(RandomOverSampler(random_state=1))["random_state"]
+    1
+    """
+    settings: dict[str, Any] = json.loads(json.dumps(estimator.get_params(deep=False), default=str))
+    return settings
 
 
 @cache

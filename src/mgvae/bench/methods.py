@@ -25,7 +25,7 @@ ENTRY_POINTS = "mgvae.methods"
 """The entry point group in which a package offers samplers and losses."""
 
 _CONDITIONS = ("method", "protocol", "kind", "family", "dataset", "budget")
-_EFFECTS = ("sampler", "settings", "classifier", "pretrain_seed")
+_EFFECTS = ("sampler", "settings", "classifier", "pretrain_seed", "image_size")
 
 
 def method_names() -> list[str]:

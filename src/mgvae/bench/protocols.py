@@ -43,7 +43,13 @@ class Bench:
         seeds = np.random.SeedSequence(cell.seed).spawn(3)
         for_sampler, for_classifier, for_batches = (int(s.generate_state(1)[0]) for s in seeds)
         with peak_memory() as memory:
-            parts = split(cell.dataset, cast(Protocol, cell.protocol), cell.seed, self.data)
+            parts = split(
+                cell.dataset,
+                cast(Protocol, cell.protocol),
+                cell.seed,
+                self.data,
+                size=cell.parameters.get("image_size", 64),
+            )
             resampled = resample(
                 parts.X_train, parts.y_train, cell.parameters, for_sampler, self.cache
             )

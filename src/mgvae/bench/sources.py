@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mgvae.errors import DataError
 
-__all__ = ["ENVIRONMENT", "Source", "read_source"]
+__all__ = ["ENVIRONMENT", "Source", "find_celeba", "read_source"]
 
 ENVIRONMENT = "MGVAE_DATA"
 """The environment variable that names the folder with the data sets."""
@@ -69,10 +69,29 @@ def read_source(name: str, folder: str | Path | None = None) -> Source:
     >>> read_source("water_quality", "no/such/folder")
     Traceback (most recent call last):
     ...
-    mgvae.errors.DataError: The data set 'water_quality' is not at hand ...
+    mgvae.errors.DataError: The data set 'water_quality' is not at hand...
     """
     folder = folder or os.environ.get(ENVIRONMENT)
     return _read(name, None if folder is None else Path(folder))
+
+
+def find_celeba(folder: str | Path | None = None) -> Path:
+    """Find the folder of CelebA, which :func:`mgvae.images.load_celeba` reads.
+
+    Parameters
+    ----------
+    folder : path, optional
+        As in :func:`read_source`.
+    """
+    root = folder or os.environ.get(ENVIRONMENT)
+    if root is None or not (Path(root) / "celeba").is_dir():
+        raise DataError(
+            "The data set 'celeba' is not at hand, and its licence (research only) keeps it off "
+            'OpenML. Get it with: python -c "from torchvision.datasets import CelebA; '
+            "CelebA('FOLDER', download=True)\"; then say --data FOLDER (or set "
+            f"{ENVIRONMENT}=FOLDER)."
+        )
+    return Path(root) / "celeba"
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,143 @@
+"""The paper's figures: what the models make, not how well a classifier does with it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mgvae._atomic import atomic_write
+from mgvae.bench.data import DataSet, Split, split, split_dataset
+from mgvae.bench.methods import make_cell
+from mgvae.bench.resampling import make_sampler, resample
+from mgvae.errors import ParameterError
+
+__all__ = ["FIGURES", "draw_figure"]
+
+Images = NDArray[Any]  # (rows, columns, height, width)
+Panels = list[list[tuple[str, Images]]]
+
+_ROWS, _COLUMNS = 8, 8
+
+
+@dataclass(frozen=True)
+class _Studio:
+    """What a figure is made with."""
+
+    budget: str
+    data: Path | None
+    cache: Path
+
+    def parts(self, name: str) -> Split:
+        return split(name, "paper", 0, self.data)
+
+    def parameters(self, name: str, method: str, **settings: Any) -> Any:
+        return make_cell(name, method, "paper", budget=self.budget, settings=settings).parameters
+
+
+def draw_figure(
+    name: str, path: str | Path, *, budget: str, data: Path | None, cache: Path
+) -> None:
+    """Draw one of the paper's figures.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`FIGURES`.
+    path : path
+        The .png file to write.
+    budget : {"full", "cpu"}
+        Lengths of training.
+    data : path or None
+        Where data sets are.
+    cache : path
+        Where pre-trained models are kept.
+    """
+    if name not in FIGURES:
+        raise ParameterError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}.")
+    _draw(FIGURES[name](_Studio(budget, data, cache)), path)
+
+
+def _pretraining(studio: _Studio) -> Panels:
+    """Show samples at falling sizes of the minority, without and with pre-training."""
+    panels: Panels = []
+    for title, sizes, settings in (
+        ("without pre-training", (3000, 300, 50), {"pretrain_steps": 0}),
+        ("with pre-training", (300, 50, 10), {}),
+    ):
+        line = []
+        for size in sizes:
+            parts = split_dataset(DataSet("mnist", "image", size // 5), "paper", 0, studio.data)
+            parameters = studio.parameters("mnist-100", "MGVAE", **settings)
+            sampler = make_sampler(parameters, 0, studio.cache).fit(parts.X_train, parts.y_train)
+            made = sampler.generate(_ROWS * _COLUMNS, 1, random_state=0)
+            line.append((f"{title}, {size} images", _tiled(made)))
+        panels.append(line)
+    return panels
+
+
+def _exemplars(family: str, studio: _Studio) -> Panels:
+    """Show majority images in the first column and their translations to the right."""
+    line = []
+    for ratio in (600, 100):
+        name = f"{family}-{ratio}"
+        parts = studio.parts(name)
+        sampler = make_sampler(studio.parameters(name, "MGVAE"), 0, studio.cache)
+        sampler.fit(parts.X_train, parts.y_train)
+        rows = np.random.default_rng(0).choice(np.flatnonzero(parts.y_train == 0), _ROWS)
+        given = parts.X_train[np.sort(rows)]
+        made = [sampler.translate(given, 1, random_state=seed) for seed in range(_COLUMNS - 1)]
+        line.append((f"ratio {ratio}", np.stack([given, *made], axis=1)))
+    return [line]
+
+
+def _methods(family: str, studio: _Studio) -> Panels:
+    """Show images that each method makes for the same minority."""
+    panels: Panels = []
+    for ratio in (600, 100):
+        name = f"{family}-{ratio}"
+        parts = studio.parts(name)
+        line = []
+        for method in ("SMOTE", "OCVAE", "MGVAE"):
+            parameters = studio.parameters(name, method)
+            X = resample(parts.X_train, parts.y_train, parameters, 0, studio.cache).X
+            new = X[len(parts.X_train) :]
+            shown = np.random.default_rng(0).choice(len(new), _ROWS * _COLUMNS, replace=False)
+            line.append((f"{method}, ratio {ratio}", _tiled(new[shown])))
+        panels.append(line)
+    return panels
+
+
+FIGURES: dict[str, Callable[[_Studio], Panels]] = {
+    "pretraining": _pretraining,
+    **{f"exemplars-{f}": partial(_exemplars, f) for f in ("mnist", "fashionmnist")},
+    **{f"methods-{f}": partial(_methods, f) for f in ("mnist", "fashionmnist")},
+}
+"""Every figure by name."""
+
+
+def _tiled(images: NDArray[Any]) -> Images:
+    return images.reshape(_ROWS, _COLUMNS, *images.shape[1:])
+
+
+def _draw(panels: Panels, path: str | Path) -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    columns = max(len(line) for line in panels)
+    figure = Figure(figsize=(3.2 * columns, 3.4 * len(panels)), layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.subplots(len(panels), columns, squeeze=False)
+    for axes in grid.flat:
+        axes.axis("off")
+    for line, places in zip(panels, grid, strict=True):
+        for (title, images), axes in zip(line, places, strict=False):
+            rows, across, height, width = images.shape[:4]
+            picture = images.swapaxes(1, 2).reshape(rows * height, across * width)
+            axes.imshow(picture, cmap="gray_r", interpolation="nearest")
+            axes.set_title(title, fontsize=9)
+    with atomic_write(path) as file:
+        figure.savefig(file, format="png", dpi=120, metadata={"Software": None})

@@ -1,0 +1,134 @@
+"""Tables as Markdown, HTML, LaTeX and CSV.
+
+A figure reads ``mean ± sd (paper's value, difference)``; the best of a column is bold, the second
+underlined, and a dagger marks results of a shortened budget.
+"""
+
+import csv
+import html
+import io
+from collections.abc import Callable
+from typing import Literal
+
+from mgvae.bench.summary import Entry, Summary
+from mgvae.bench.tables import METRICS
+
+__all__ = ["FORMATS", "Format", "render"]
+
+Format = Literal["md", "html", "latex", "csv"]
+
+
+def render(summary: Summary, form: Format = "md") -> str:
+    """Write a table.
+
+    Parameters
+    ----------
+    summary : Summary
+        The filled table.
+    form : {"md", "html", "latex", "csv"}
+        How.
+
+    Returns
+    -------
+    text : str
+        Ends with a line break.
+    """
+    return FORMATS[form](summary)
+
+
+def _markdown(summary: Summary) -> str:
+    marks = {"best": "**{}**", "second": "<u>{}</u>", "": "{}"}
+    names, cells = _grid(summary, marks, "±", "†")
+    lines = [["method", *names], ["---"] * (len(names) + 1)]
+    lines += [[row, *line] for row, line in cells]
+    body = "\n".join(f"| {' | '.join(c.replace('|', chr(92) + '|') for c in x)} |" for x in lines)
+    return f"{body}\n{_note(summary, '†')}"
+
+
+def _html(summary: Summary) -> str:
+    marks = {"best": "<b>{}</b>", "second": "<u>{}</u>", "": "{}"}
+    names, cells = _grid(summary, marks, "±", "†")
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in ["method", *names])
+    lines = [
+        f"<tr><th>{html.escape(row)}</th>{''.join(f'<td>{text}</td>' for text in line)}</tr>"
+        for row, line in cells
+    ]
+    caption = f"<caption>{html.escape(summary.table.title)} ({summary.protocol})</caption>"
+    parts = ["<table>", caption, f"<tr>{head}</tr>", *lines, "</table>", _note(summary, "†")]
+    return "\n".join(part for part in parts if part) + "\n"
+
+
+def _latex(summary: Summary) -> str:
+    marks = {"best": r"\textbf{{{}}}", "second": r"\underline{{{}}}", "": "{}"}
+    names, cells = _grid(summary, marks, r"$\pm$", r"$^\dagger$")
+    lines = [["Method", *names], *([row, *line] for row, line in cells)]
+    escaped = [[lines[0][0], *map(_tex, lines[0][1:])]]
+    escaped += [[_tex(line[0]), *line[1:]] for line in lines[1:]]
+    body = "\n".join(" & ".join(line) + r" \\" for line in escaped)
+    return f"\\begin{{tabular}}{{l{'c' * len(names)}}}\n{body}\n\\end{{tabular}}\n"
+
+
+def _csv(summary: Summary) -> str:
+    """Write a line per data set and row; the metrics of the paper come first."""
+    further = [name for name in summary.metrics if name not in METRICS]
+    header = ["dataset", "method", *METRICS, *(f"{name}_sd" for name in METRICS), "seeds"]
+    header += [f"paper_{name}" for name in METRICS]
+    header += [*further, *(f"{name}_sd" for name in further), "budget"]
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(header)
+    for column in summary.columns:
+        for row in summary.rows:
+            found = {m: summary.entries.get((row, column, m)) for m in summary.metrics}
+            first = found["b_acc"]
+            if first is None:
+                continue
+            line = [column, row, *(_number(found[m], "mean") for m in METRICS)]
+            line += [*(_number(found[m], "sd") for m in METRICS), str(first.seeds)]
+            line += [_number(found[m], "paper") for m in METRICS]
+            line += [_number(found[m], "mean") for m in further]
+            line += [*(_number(found[m], "sd") for m in further), first.budget]
+            writer.writerow(line)
+    return file.getvalue()
+
+
+FORMATS: dict[Format, Callable[[Summary], str]] = {
+    "md": _markdown,
+    "html": _html,
+    "latex": _latex,
+    "csv": _csv,
+}
+"""Every form a table can take."""
+
+
+def _grid(
+    summary: Summary, marks: dict[str, str], plus_minus: str, dagger: str
+) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Give the names of all columns and, for each row, its figures as text."""
+    keys = [(column, metric) for column in summary.columns for metric in summary.metrics]
+    names = [f"{column} {summary.metrics[metric]}" for column, metric in keys]
+
+    def text(row: str, column: str, metric: str) -> str:
+        entry = summary.entries.get((row, column, metric))
+        if entry is None:
+            return ""
+        shown = marks[entry.mark].format(f"{entry.mean:.1f}") + f" {plus_minus} {entry.sd:.1f}"
+        if entry.paper is not None:
+            shown += f" ({entry.paper:.1f}, {entry.mean - entry.paper:+.1f})"
+        return shown + (dagger if entry.budget != "full" else "")
+
+    return names, [(row, [text(row, *key) for key in keys]) for row in summary.rows]
+
+
+def _note(summary: Summary, dagger: str) -> str:
+    used = sorted({e.budget for e in summary.entries.values() if e.budget != "full"})
+    return f"\n{dagger} shortened budget: {', '.join(used)}.\n" if used else ""
+
+
+def _number(entry: Entry | None, name: str) -> str:
+    value = None if entry is None else getattr(entry, name)
+    return "" if value is None else f"{value:.2f}"
+
+
+def _tex(text: str) -> str:
+    return "".join("\\" + c if c in "_%&#$" else c for c in text)

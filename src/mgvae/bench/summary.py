@@ -1,0 +1,146 @@
+"""From results to the figures of a table: means, spreads, the best and second of each column."""
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from mgvae.bench.methods import BUDGETS
+from mgvae.bench.store import Store
+from mgvae.bench.tables import METRICS, Row, Table
+
+__all__ = ["Entry", "Summary", "summarise"]
+
+Mark = Literal["best", "second", ""]
+
+_CLEAN = {**METRICS, "roc_auc": "ROC AUC", "ap": "AP"}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One figure of a table, in percent.
+
+    Parameters
+    ----------
+    mean, sd : float
+        Over the seeds; the spread is that of a sample, 0 for one seed.
+    seeds : int
+        How many.
+    budget : str
+        ``"full"``, or the shortened one that the results are from.
+    paper : float or None
+        The published mean, under the paper's protocol.
+    mark : {"best", "second", ""}
+        Its place in the column, after rounding to what is shown.
+    """
+
+    mean: float
+    sd: float
+    seeds: int
+    budget: str
+    paper: float | None = None
+    mark: Mark = ""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A table filled with results; a figure that has none is absent from ``entries``.
+
+    Parameters
+    ----------
+    table : Table
+        What was declared.
+    protocol : str
+        Whose results.
+    rows, columns : sequence of str
+        Names of rows, and of data sets.
+    metrics : dict
+        Names of the metrics, in results and for people.
+    entries : dict
+        Figures by row, data set and metric.
+    """
+
+    table: Table
+    protocol: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    metrics: dict[str, str]
+    entries: dict[tuple[str, str, str], Entry]
+
+
+def summarise(
+    table: Table,
+    protocol: str,
+    store: Store,
+    *,
+    seeds: int | None = None,
+    budget: str | None = None,
+    only: Iterable[str] = (),
+    also: Iterable[str] = (),
+) -> Summary:
+    """Fill a table with the results that are there.
+
+    Parameters
+    ----------
+    table : Table
+        Which table.
+    protocol : {"paper", "clean"}
+        Under which protocol. The paper's values stand beside results of its own protocol alone.
+    store : Store
+        Where results are.
+    seeds : int, optional
+        How many seeds to look at; by default the table's.
+    budget : {"full", "cpu"}, optional
+        By default the full one where it has results, else the other.
+    only, also : iterable of str
+        Rows to show, and further methods.
+    """
+    metrics = METRICS if protocol == "paper" else _CLEAN
+    rows, columns = table.rows(protocol, only, also), table.columns(protocol)
+    count = table.seeds if seeds is None else seeds
+    entries: dict[tuple[str, str, str], Entry] = {}
+    for column in columns:
+        for row in rows:
+            used, found = _results(row, column, protocol, store, count, budget)
+            for metric in metrics:
+                values = [figures[metric] for figures in found if metric in figures]
+                if values:
+                    sd = statistics.stdev(values) if len(values) > 1 else 0.0
+                    published = row.paper.get(column, {}).get(metric)
+                    paper = published[0] if published and protocol == "paper" else None
+                    mean = statistics.fmean(values)
+                    entries[row.name, column, metric] = Entry(mean, sd, len(values), used, paper)
+    names = [row.name for row in rows]
+    _mark(entries, names, columns, metrics)
+    return Summary(table, protocol, names, columns, metrics, entries)
+
+
+def _results(
+    row: Row, column: str, protocol: str, store: Store, seeds: int, budget: str | None
+) -> tuple[str, list[dict[str, float]]]:
+    """Give the figures of each seed, and the budget they are from."""
+    for candidate in BUDGETS if budget is None else (budget,):
+        cells = [row.cell(column, protocol, candidate, seed) for seed in range(seeds)]
+        results = [result for cell in cells if (result := store.get(cell)) is not None]
+        if results:
+            used = results[0]["cell"]["budget"]
+            return used, [{**r["metrics"], **r.get(row.view, {})} for r in results]
+    return "full", []
+
+
+def _mark(
+    entries: dict[tuple[str, str, str], Entry],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    metrics: Iterable[str],
+) -> None:
+    """Mark the best and the second of each column, where there is something to compare."""
+    for column in columns:
+        for metric in metrics:
+            keys = [(row, column, metric) for row in rows if (row, column, metric) in entries]
+            places = sorted({round(entries[key].mean, 1) for key in keys}, reverse=True)
+            marks: dict[float, Mark] = dict(zip(places[:2], ("best", "second"), strict=False))
+            for key in keys if len(keys) > 1 else ():
+                entries[key] = replace(
+                    entries[key], mark=marks.get(round(entries[key].mean, 1), "")
+                )
