@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from mgvae import __version__
-from mgvae.cli import balance
+from mgvae.cli import balance, bench
 
 __all__ = ["app"]
 
@@ -37,3 +37,5 @@ def mgvae(
 
 
 app.command(epilog=balance.EXAMPLES)(balance.balance)
+app.add_typer(bench.app, name="bench")
+app.command(epilog=report.EXAMPLES)(report.report)
