@@ -13,6 +13,7 @@ __all__ = [
     "DivergenceError",
     "MGVAEError",
     "MGVAEWarning",
+    "ModelFileError",
     "ParameterError",
 ]
 
@@ -27,6 +28,10 @@ class ParameterError(MGVAEError, ValueError):
 
 class DataError(MGVAEError, ValueError):
     """The data given cannot be used as they are."""
+
+
+class ModelFileError(MGVAEError, ValueError):
+    """A file is not a model file, is damaged, or holds what a model file must not hold."""
 
 
 class DivergenceError(MGVAEError, RuntimeError):

@@ -23,7 +23,7 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor
+from torch import Tensor, nn
 
 from mgvae._progress import progress_bars
 from mgvae._runtime import resolve_device, seed_sequence, threads
@@ -32,9 +32,10 @@ from mgvae.codec.images import Channels
 from mgvae.errors import DataError, ParameterError
 from mgvae.samplers._data import Data, open_data
 from mgvae.samplers._presets import Defaults
+from mgvae.samplers._storable import Storable
 from mgvae.training import Callback, History
 
-__all__ = ["Auto", "GenerativeSampler", "Generator", "Job", "Trained"]
+__all__ = ["Auto", "GenerativeSampler", "Generator", "Job", "Trained", "Unvaried"]
 
 Auto = Any  # the word "auto", which is replaced by the data's default before it is used
 
@@ -49,6 +50,9 @@ class Generator(Protocol):
 
     def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
         """Give one encoded row for each encoded majority row."""
+
+    def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
+        """Give the model, and the tensors that a model file must hold besides."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ class Trained:
 
 
 @dataclass(frozen=True)
-class _Unvaried:
+class Unvaried:
     """What generates rows when no column varies: there is nothing to learn."""
 
     majority: Positions
@@ -119,8 +123,11 @@ class _Unvaried:
     def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:  # noqa: ARG002
         return encoded
 
+    def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
+        return None, {}
 
-class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
+
+class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
     """Base of the over-samplers that train a generative model.
 
     See :class:`mgvae.MGVAE` for the parameters that all of them share.
@@ -164,6 +171,16 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
     @abstractmethod
     def _train(self, job: Job) -> Trained:
         """Learn from encoded rows."""
+
+    @abstractmethod
+    def _model(self, job: Job) -> nn.Module:
+        """Lay out the model that is trained."""
+
+    @abstractmethod
+    def _revived(
+        self, job: Job, code: int, model: nn.Module, tensors: Mapping[str, Tensor]
+    ) -> Generator:
+        """Undo :meth:`Generator.stored` for a class."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train the model without making any new row.
@@ -304,7 +321,7 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
         trained = Trained({}, [])
         targets = [code for code, label in enumerate(classes) if strategy.get(label, 0) > 0]
         if targets and codec.width == 0:
-            trained = Trained({code: _Unvaried(members[majority]) for code in targets}, [])
+            trained = Trained({code: Unvaried(members[majority]) for code in targets}, [])
         elif targets:
             with threads(self.n_threads), progress_bars(bool(self.verbose), self.callback) as bars:
                 trained = worker._train(
@@ -326,6 +343,7 @@ class GenerativeSampler(BaseOverSampler):  # type: ignore[misc]
         self.sampling_strategy_ = strategy
         self.classes_ = classes
         self.majority_ = classes[majority]
+        self._counts = [len(rows) for rows in members]
         self.codec_ = codec
         self.history_ = {history.stage: history for history in trained.history}
         self._generators = dict(trained.generators)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from sklearn.utils._param_validation import Interval, StrOptions
-from torch import Tensor
+from torch import Tensor, nn
 
 from mgvae._runtime import build, torch_generator
 from mgvae.cgan import GAN, fit_adversarial, generate_adversarial, spread
@@ -21,7 +21,7 @@ from mgvae.errors import CollapseError, CollapseWarning, ParameterError
 from mgvae.likelihood import Likelihood
 from mgvae.mgvae import Positions, take
 from mgvae.networks import dcgan, is_small, mlp
-from mgvae.samplers._base import GenerativeSampler, Job, Trained
+from mgvae.samplers._base import GenerativeSampler, Generator, Job, Trained
 from mgvae.samplers._presets import CGAN_DEFAULTS
 from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.training import Callback
@@ -47,6 +47,9 @@ class _Adversarial:
             "a GAN has no encoder, so it cannot translate majority rows. Use generate(n, label), "
             "or translate with MGVAE or CVAE."
         )
+
+    def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
+        return self.gan, {}
 
 
 class CGAN(GenerativeSampler):
@@ -190,11 +193,24 @@ class CGAN(GenerativeSampler):
             job.callback,
         )
         gan.requires_grad_(False)
-        conditions = one_hot(np.arange(n_classes), n_classes)
-        generators = {code: _Adversarial(gan, conditions[code]) for code in job.targets}
+        generators = {code: self._revived(job, code, gan, {}) for code in job.targets}
         for code, generator in generators.items():
             self._look_for_collapse(job, code, generator, for_collapse)
         return Trained(generators, [history])
+
+    def _model(self, job: Job) -> nn.Module:
+        return self._gan(job, len(job.members))
+
+    def _revived(
+        self,
+        job: Job,
+        code: int,
+        model: nn.Module,
+        tensors: Mapping[str, Tensor],  # noqa: ARG002
+    ) -> Generator:
+        if not isinstance(model, GAN):
+            raise TypeError("a CGAN generates with a GAN")
+        return _Adversarial(model, one_hot(np.array([code]), len(job.members))[0])
 
     def _gan(self, job: Job, n_classes: int) -> GAN:
         likelihood = Likelihood(job.spans)
@@ -211,7 +227,7 @@ class CGAN(GenerativeSampler):
         )
 
     def _look_for_collapse(
-        self, job: Job, code: int, generator: _Adversarial, seeds: np.random.SeedSequence
+        self, job: Job, code: int, generator: Generator, seeds: np.random.SeedSequence
     ) -> None:
         real = spread(take(job.rows, job.members[code]))
         made = spread(generator.generate(_SEEN, seeds.spawn(1)[0])[0])

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from sklearn.utils._param_validation import Interval, StrOptions
-from torch import Tensor
+from torch import Tensor, nn
 
 from mgvae._runtime import build, torch_generator
 from mgvae.codec import KindName, LikelihoodName, NumericScale
@@ -17,7 +17,7 @@ from mgvae.cvae import fit_conditional, generate_conditional, one_hot, translate
 from mgvae.likelihood import Likelihood
 from mgvae.mgvae import DecoderOutput, Positions
 from mgvae.networks import Network, choose_bodies
-from mgvae.samplers._base import Auto, GenerativeSampler, Job, Trained
+from mgvae.samplers._base import Auto, GenerativeSampler, Generator, Job, Trained
 from mgvae.samplers._presets import CVAE_DEFAULTS
 from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.training import Callback
@@ -58,6 +58,9 @@ class _Conditional:
             seeds,
             decoder_output=self.decoder_output,
         )
+
+    def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
+        return self.vae, {}
 
 
 class CVAE(GenerativeSampler):
@@ -186,22 +189,7 @@ class CVAE(GenerativeSampler):
     def _train(self, job: Job) -> Trained:
         for_weights, for_training = job.seeds.spawn(2)
         n_classes = len(job.members)
-        vae = build(
-            lambda: VAE(
-                choose_bodies(
-                    self.network,
-                    job.shape,
-                    self.latent_size,
-                    hidden_sizes=layer_sizes(self.hidden_sizes),
-                    width=self.network_width,
-                    condition_size=n_classes,
-                ),
-                Likelihood(job.spans),
-                self.latent_size,
-                prior="standard",
-            ),
-            torch_generator(for_weights),
-        ).to(job.device)
+        vae = build(lambda: self._model(job), torch_generator(for_weights)).to(job.device)
         history = fit_conditional(
             vae,
             job.rows,
@@ -212,17 +200,34 @@ class CVAE(GenerativeSampler):
             job.callback,
         )
         vae.requires_grad_(False)
-        conditions = one_hot(np.arange(n_classes), n_classes)
         return Trained(
-            generators={
-                code: _Conditional(
-                    vae,
-                    conditions[job.majority],
-                    conditions[code],
-                    self.temperature,
-                    self.decoder_output,
-                )
-                for code in job.targets
-            },
+            generators={code: self._revived(job, code, vae, {}) for code in job.targets},
             history=[history],
         )
+
+    def _model(self, job: Job) -> VAE:
+        return VAE(
+            choose_bodies(
+                self.network,
+                job.shape,
+                self.latent_size,
+                hidden_sizes=layer_sizes(self.hidden_sizes),
+                width=self.network_width,
+                condition_size=len(job.members),
+            ),
+            Likelihood(job.spans),
+            self.latent_size,
+            prior="standard",
+        )
+
+    def _revived(
+        self,
+        job: Job,
+        code: int,
+        model: nn.Module,
+        tensors: Mapping[str, Tensor],  # noqa: ARG002
+    ) -> Generator:
+        if not isinstance(model, VAE):
+            raise TypeError("a CVAE generates with a VAE")
+        majority, condition = one_hot(np.array([job.majority, code]), len(job.members))
+        return _Conditional(model, majority, condition, self.temperature, self.decoder_output)

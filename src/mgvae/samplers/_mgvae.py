@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from joblib import Parallel, delayed
 from sklearn.utils._param_validation import Interval, StrOptions
-from torch import Tensor
+from torch import Tensor, nn
 
 from mgvae._runtime import build, threads, torch_generator
 from mgvae.codec import KindName, LikelihoodName, NumericScale
 from mgvae.codec.images import Channels
-from mgvae.errors import DivergenceError, ParameterError
+from mgvae.errors import DataError, DivergenceError, ParameterError
 from mgvae.ewc import Consolidation
 from mgvae.likelihood import Likelihood
 from mgvae.mgvae import (
@@ -31,7 +31,7 @@ from mgvae.mgvae import (
     translate,
 )
 from mgvae.networks import Network, choose_bodies
-from mgvae.samplers._base import Auto, GenerativeSampler, Job, Trained
+from mgvae.samplers._base import Auto, GenerativeSampler, Generator, Job, Trained
 from mgvae.samplers._presets import MGVAE_DEFAULTS, PRESETS
 from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.training import Callback, History
@@ -81,6 +81,9 @@ class _Translator:
             temperature=self.temperature,
             decoder_output=self.decoder_output,
         )
+
+    def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
+        return self.vae, {"centres": self.centres}
 
 
 class MGVAE(GenerativeSampler):
@@ -421,6 +424,24 @@ class MGVAE(GenerativeSampler):
                 f"{error} A larger ewc_weight also needs smaller steps."
             ) from None
         return vae, history
+
+    def _model(self, job: Job) -> nn.Module:
+        return self._vae(job)
+
+    def _revived(
+        self,
+        job: Job,  # noqa: ARG002
+        code: int,  # noqa: ARG002
+        model: nn.Module,
+        tensors: Mapping[str, Tensor],
+    ) -> Generator:
+        centres = tensors["centres"]
+        if not isinstance(model, VAE):
+            raise TypeError("an MGVAE generates with a VAE")
+        if not len(centres) or centres.shape[1:] != (model.latent_size,):
+            raise DataError("the latent means do not fit the model")
+        positions = np.arange(len(centres))
+        return _Translator(model, centres, positions, self.temperature, self.decoder_output)
 
     def _vae(self, job: Job) -> VAE:
         return VAE(

@@ -1,0 +1,10 @@
+"""Fitted samplers <-> files.
+
+A model file is one safetensors file: numbers, and a JSON text that says what they mean. Reading one
+runs nothing that the file names, and believes nothing that it says before it is checked.
+"""
+
+from mgvae.storage._read import load_sampler
+from mgvae.storage._write import save_sampler
+
+__all__ = ["load_sampler", "save_sampler"]
