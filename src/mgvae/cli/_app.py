@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from mgvae import __version__
-from mgvae.cli import balance, bench
+from mgvae.cli import balance, bench, report
 
 __all__ = ["app"]
 

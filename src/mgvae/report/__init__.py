@@ -1,0 +1,7 @@
+"""How good synthetic rows are, as figures, as JSON and as one self-contained page."""
+
+from mgvae.report._columns import ColumnQuality
+from mgvae.report._figures import Figure
+from mgvae.report._quality import ClassQuality, QualityReport, quality
+
+__all__ = ["ClassQuality", "ColumnQuality", "Figure", "QualityReport", "quality"]

@@ -1,0 +1,64 @@
+"""The HTML pages: one file each, with nothing to fetch."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from mgvae.errors import MGVAEError
+from mgvae.report import _svg
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+    from mgvae.report._quality import QualityReport
+
+__all__ = ["quality_page", "render"]
+
+
+class MissingPackageError(MGVAEError, ImportError):
+    """An optional package is needed and not there."""
+
+
+def quality_page(report: "QualityReport") -> str:
+    """Give the page of a quality report."""
+    return render("quality.html", {"report": report})
+
+
+def render(template: str, values: Mapping[str, Any]) -> str:
+    """Fill in a template of this package; every value is escaped."""
+    return _environment().get_template(template).render(**values)
+
+
+@cache
+def _environment() -> "Environment":
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+        from markupsafe import Markup
+    except ImportError as error:
+        raise MissingPackageError(
+            "the HTML page needs jinja2: install it with pip install 'mgvae[report]'. "
+            "The same figures are in the JSON."
+        ) from error
+    environment = Environment(
+        loader=PackageLoader("mgvae.report", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    for draw in (_svg.histogram, _svg.curve, _svg.forest):
+        environment.globals[draw.__name__] = _safe(draw, Markup)
+    environment.filters["figure"] = _figure
+    environment.globals["words"] = {
+        "good": "good", "caution": "caution", "bad": "bad", "unknown": "not measured"
+    }  # fmt: skip
+    environment.globals["signs"] = {"good": "✓", "caution": "!", "bad": "✕", "unknown": "–"}
+    return environment
+
+
+def _safe(draw: Any, markup: Any) -> Any:
+    return lambda *given: markup(draw(*given))  # pictures are made of numbers and class names
+
+
+def _figure(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3g}" if abs(value) >= 10 else f"{value:.2f}"

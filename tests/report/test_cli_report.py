@@ -1,0 +1,86 @@
+"""``mgvae report`` from end to end."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mgvae.cli._run import run
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def mgvae(capfd: pytest.CaptureFixture[str]) -> Run:
+    def call(*arguments: object) -> tuple[int, str, str]:
+        code = run([str(argument) for argument in arguments])
+        said = capfd.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+@pytest.fixture
+def loans(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    lines = ["amount;grade;code;default"]
+    for i in range(120):
+        amount = f"{rng.gamma(2, 50):.2f}".replace(".", ",")
+        code = rng.choice(["007", "12"]) if i % 6 else "12"
+        lines.append(f"{amount};{rng.choice(['A', 'B'])};{code};{'no' if i % 6 else 'yes'}")
+    path = tmp_path / "loans.csv"
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_what_balance_writes_is_understood(loans: Path, mgvae: Run, tmp_path: Path) -> None:
+    fast = ["--pretrain-steps", 3, "--finetune-steps", 3, "--seed", 0, "-q"]
+    whole, only, page = tmp_path / "whole.csv", tmp_path / "only.csv", tmp_path / "page.html"
+    marked = [*fast, "--mark-synthetic"]
+    assert mgvae("balance", loans, "-t", "default", "-o", whole, *marked)[0] == 0
+    assert mgvae("balance", loans, "-t", "default", "-o", only, "--only-synthetic", *fast)[0] == 0
+    code, said, _ = mgvae("report", loans, whole, "-t", "default", "-o", page)
+    assert code == 0
+    assert len(said.splitlines()) == 3
+    assert said.splitlines()[0] in page.read_text()
+    first, second = (
+        json.loads(mgvae("report", loans, path, "-t", "default", "--json")[1])["classes"][0]
+        for path in (whole, only)
+    )
+    assert first["n_synthetic"] == second["n_synthetic"] == 80
+    assert first["figures"] == second["figures"]  # although "code" looks like numbers in `only`
+    assert all(example["source"] % 6 for example in first["examples"])  # majority rows
+    assert all(example["source"] is None for example in second["examples"])
+
+
+def test_errors(loans: Path, mgvae: Run, tmp_path: Path) -> None:
+    code, _, said = mgvae("report", loans, loans, "-t", "default")
+    assert code == 2
+    assert "--output" in said
+    other = tmp_path / "other.csv"
+    other.write_text("amount;default\n1,5;yes\n")
+    code, _, said = mgvae("report", loans, other, "-t", "default", "--json")
+    assert code == 2
+    assert "grade, code" in said
+    other.write_text("amount;grade;code;default\nmuch;A;12;yes\n")
+    code, _, said = mgvae("report", loans, other, "-t", "default", "--json")
+    assert code == 2
+    assert "'amount'" in said
+    code, _, said = mgvae("report", loans, loans, "-t", "default", "--source", "x", "--json")
+    assert code == 2
+    assert "'x'" in said
+    code, _, said = mgvae("report", loans, loans, "-t", "default", "-o", loans)
+    assert code == 2
+    assert "--force" in said
+
+
+def test_held_out(loans: Path, mgvae: Run, tmp_path: Path) -> None:
+    far = tmp_path / "far.csv"
+    far.write_text("amount;grade;code;default\n" + "99999,5;A;12;yes\n" * 5)
+    options = ["-t", "default", "--json", "--held-out", far]
+    code, said, _ = mgvae("report", loans, loans, *options)
+    assert code == 0
+    report = json.loads(said)
+    assert not any("held out" in note for note in report["notes"])

@@ -1,0 +1,238 @@
+"""The figures against independent implementations, and against data whose answer is known."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.metrics import pairwise_distances
+
+from mgvae.codec import Column
+from mgvae.errors import DataError, ParameterError
+from mgvae.report import quality
+from mgvae.report._association import association
+from mgvae.report._columns import compare_column
+from mgvae.report._neighbours import closeness, coverage_density, foreign_share
+
+Draw = Callable[..., pd.DataFrame]
+
+
+def draw(n: int, label: str, shift: float, seed: int) -> pd.DataFrame:
+    """Rows of one class, of every kind that is compared."""
+    rng = np.random.default_rng(seed)
+    a = rng.normal(shift, 1.0, n)
+    return pd.DataFrame(
+        {
+            "a": a,
+            "b": a + rng.normal(0, 0.5, n),
+            "n": rng.poisson(3 + abs(shift), n),
+            "c": rng.choice(["x", "y", "z"], n, p=[0.6, 0.3, 0.1] if shift else [0.1, 0.3, 0.6]),
+            "y": label,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def real() -> pd.DataFrame:
+    return pd.concat([draw(800, "no", 0.0, 1), draw(200, "yes", 2.0, 2)], ignore_index=True)
+
+
+numbers = st.lists(st.integers(-5, 5), min_size=1, max_size=30)
+
+
+@given(numbers, numbers)
+def test_column_distances_are_scipys(a: list[int], b: list[int]) -> None:
+    columns = [Column("a", np.array(values, float)) for values in (a, b, a)]
+    found = compare_column(*columns, "continuous")
+    assert found.distance == pytest.approx(stats.ks_2samp(a, b).statistic)
+    found = compare_column(*columns, "categorical")
+    shares = [np.array([values.count(v) / len(values) for v in range(-5, 6)]) for values in (a, b)]
+    assert found.distance == pytest.approx(1 - np.minimum(*shares).sum())
+
+
+def test_chance_is_what_two_samples_of_one_distribution_give() -> None:
+    rng = np.random.default_rng(0)
+    for kind, make in (
+        ("continuous", lambda n: rng.normal(size=n)),
+        ("categorical", lambda n: rng.choice(4, n, p=[0.4, 0.3, 0.2, 0.1])),
+    ):
+        found = [
+            compare_column(*(Column("a", make(n)) for n in (60, 90, 60)), kind) for _ in range(300)
+        ]
+        seen, said = np.mean([f.distance for f in found]), np.mean([f.chance for f in found])
+        assert said == pytest.approx(seen, rel=0.12)
+
+
+def test_missing_numbers_count() -> None:
+    half = np.arange(10) < 5
+    full, holed = Column("a", np.arange(10.0)), Column("a", np.arange(10.0), half)
+    assert compare_column(full, holed, full, "continuous").distance >= 0.5
+
+
+def test_association_is_scipys(real: pd.DataFrame) -> None:
+    rng = np.random.default_rng(0)
+    c, d = rng.integers(3, size=200), rng.integers(4, size=200)
+    d[:100] = c[:100]
+    a, b = rng.normal(c), rng.integers(5, size=200).astype(float)
+    columns = [Column(str(i), values) for i, values in enumerate((a, b, c, d))]
+    found = association(columns, ["continuous", "continuous", "categorical", "categorical"])
+    assert found[0, 1] == pytest.approx(stats.spearmanr(a, b).statistic)
+    table = pd.crosstab(c, d).to_numpy()
+    assert found[2, 3] == pytest.approx(stats.contingency.association(table, "cramer"))
+    ranks = stats.rankdata(a)
+    groups = [ranks[c == level] for level in range(3)]
+    within = sum(((g - g.mean()) ** 2).sum() for g in groups)
+    assert found[0, 2] ** 2 == pytest.approx(1 - within / ((ranks - ranks.mean()) ** 2).sum())
+
+
+def test_neighbours_by_hand() -> None:
+    rng = np.random.default_rng(0)
+    real, new = rng.normal(size=(40, 3)), rng.normal(0.5, 1, size=(30, 3))
+    own = pairwise_distances(real)
+    radii = np.sort(own, 1)[:, 5]
+    across = np.linalg.norm(new[:, None] - real[None], axis=2)
+    coverage, density = coverage_density(real, new)
+    assert coverage == np.mean([(across[:, j] <= radii[j]).any() for j in range(40)])
+    assert density == pytest.approx(np.sum(across <= radii) / (5 * 30))
+    nearest = np.sort(across, 1)
+    found = closeness(new, real)
+    np.testing.assert_allclose(found.nearest, nearest[:, 0])
+    np.testing.assert_allclose(found.ratio, nearest[:, 0] / nearest[:, 1])
+    np.fill_diagonal(own, np.inf)
+    alone = closeness(real, real, same=True)
+    np.testing.assert_allclose(alone.nearest, own.min(1))
+    np.testing.assert_array_equal(alone.index, own.argmin(1))
+
+
+def test_a_row_is_not_its_own_neighbour_even_among_equals() -> None:
+    doubles = np.repeat(np.arange(10.0), 2)[:, None]
+    found = closeness(doubles, doubles, same=True)
+    assert (found.nearest == 0).all()
+    assert (found.index != np.arange(20)).all()
+    # every row's double is foreign: alone it would not be
+    assert foreign_share(doubles[::2], doubles[::2], doubles[1::2] + 0.01, same=True) > 0
+
+
+def verdicts(real: pd.DataFrame, new: pd.DataFrame, **options: object) -> dict[str, str]:
+    report = quality(real, new, target="y", **options)
+    (one,) = report.classes
+    assert len(one.summary) == 3
+    assert json.loads(report.to_json())["classes"][0]["label"] == "yes"
+    return {figure.name: figure.verdict for figure in one.figures} | {"all": one.verdict}
+
+
+def test_fresh_rows_of_the_same_distribution_are_good(real: pd.DataFrame) -> None:
+    assert set(verdicts(real, draw(600, "yes", 2.0, 3)).values()) == {"good"}
+
+
+def test_copies_are_seen(real: pd.DataFrame) -> None:
+    copies = real[real["y"] == "yes"].sample(600, replace=True, random_state=0)
+    found = verdicts(real, copies)
+    assert found["copies"] == found["closest"] == found["ratio"] == found["all"] == "bad"
+    assert found["columns"] == "good"
+
+
+def test_collapse_is_seen(real: pd.DataFrame) -> None:
+    one = draw(1, "yes", 2.0, 5)
+    found = verdicts(real, pd.concat([one] * 300, ignore_index=True))
+    assert found["spread"] == found["distinct"] == found["coverage"] == found["all"] == "bad"
+
+
+def test_majority_rows_under_another_name_are_seen(real: pd.DataFrame) -> None:
+    found = verdicts(real, draw(300, "yes", 0.0, 4))
+    assert found["separation"] == found["columns"] == found["discriminator"] == "bad"
+    assert found["copies"] == "good"
+
+
+def test_lost_relations_are_seen(real: pd.DataFrame) -> None:
+    new = draw(400, "yes", 2.0, 6)
+    for column in "abnc":
+        new[column] = new[column].sample(frac=1, random_state=ord(column)).to_numpy()
+    found = verdicts(real, new)
+    assert found["columns"] == "good"
+    assert found["association"] != "good"
+
+
+def test_held_out_rows_are_the_measure(real: pd.DataFrame) -> None:
+    new = draw(300, "yes", 2.0, 7)
+    assert verdicts(real, new, held_out=draw(300, "yes", 2.0, 8))["closest"] == "good"
+    far = draw(300, "yes", 9.0, 8)  # what is held out lies far from all, the new rows do not
+    assert verdicts(real, new, held_out=far)["closest"] == "bad"
+
+
+def test_examples_name_their_rows(real: pd.DataFrame) -> None:
+    new = draw(50, "yes", 2.0, 9)
+    sources = np.random.default_rng(0).integers(800, size=50)
+    sources[::5] = -1
+    report = quality(real, new, target="y", sources=sources)
+    for example in report.classes[0].examples:
+        origin = sources[example.row]
+        assert example.source == (None if origin < 0 else origin)
+        name, source, made, nearest = example.cells[3]
+        assert name == "c"
+        assert source == (None if origin < 0 else real["c"][origin])
+        assert made == new["c"][example.row]
+        assert nearest == real["c"][example.nearest]
+        assert real["y"][example.nearest] == "yes"
+
+
+def test_containers_agree(real: pd.DataFrame) -> None:
+    import polars as pl
+
+    new = draw(100, "yes", 2.0, 3)
+    first = quality(real, new, target="y")
+    second = quality(pl.from_pandas(real), pl.from_pandas(new), target="y")
+    third = quality(real.drop(columns="y"), new.drop(columns="y"), target=(real["y"], new["y"]))
+    assert first.classes == second.classes == third.classes
+    X, X_new = real[["a", "b", "n"]].to_numpy(), new[["a", "b", "n"]].to_numpy()
+    assert quality(X, X_new, target=(real["y"], new["y"])).classes[0]["copies"].value == 0
+
+
+def test_several_classes_and_few_rows() -> None:
+    real = pd.concat([draw(90, "no", 0, 1), draw(30, "some", 2, 2), draw(2, "few", -2, 3)])
+    new = pd.concat([draw(60, "some", 2, 4), draw(88, "few", -2, 5)])
+    report = quality(real, new, target="y")
+    few, some = report.classes
+    assert (few.label, some.label) == ("few", "some")
+    assert few["discriminator"].verdict == "unknown"
+    assert few["discriminator"].value is None
+    assert some["discriminator"].value is not None
+
+
+def test_errors_name_the_remedy(real: pd.DataFrame) -> None:
+    new = draw(10, "yes", 2.0, 3)
+    with pytest.raises(ParameterError, match="no column 'z'"):
+        quality(real, new, target="z")
+    with pytest.raises(DataError, match="lacks"):
+        quality(real, new.drop(columns="a"), target="y")
+    with pytest.raises(DataError, match="classes that real has not"):
+        quality(real, new.assign(y="perhaps"), target="y")
+    with pytest.raises(DataError, match="leave these out"):
+        quality(real, new, target="y", sources=np.arange(1000))
+    with pytest.raises(DataError, match="images"):
+        quality(np.zeros((5, 8, 8)), np.zeros((5, 8, 8)), target=([0] * 5, [0] * 5))
+
+
+def test_the_same_seed_gives_the_same_report_and_no_global_state_moves(
+    real: pd.DataFrame,
+) -> None:
+    new = draw(3000, "yes", 2.0, 3)  # more than are looked at
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    first, second, other = (quality(real, new, target="y", random_state=s) for s in (0, 0, 1))
+    assert (np.random.get_state()[1] == before).all()  # noqa: NPY002
+    assert first == second != other
+    assert any("2,000" in note for note in first.notes)
+
+
+def test_a_real_table(data_folder: Callable[[str], Path]) -> None:
+    table = pd.read_csv(data_folder("tabular/thyroid_sick_train.csv.gz"))
+    rows = table[table["target"] == 1]
+    half = rows.sample(frac=0.5, random_state=0)
+    found = quality(table.drop(index=half.index), half, target="target").classes[0]
+    assert found["separation"].verdict == found["columns"].verdict == "good"
+    assert found["discriminator"].value < 0.65
