@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from mgvae.codec._columns import Column, Level, Marker, label
 from mgvae.codec._infer import Observed
 from mgvae.codec._kinds import Kind
-from mgvae.codec._storage import Fields, kind_from_dict, kind_to_dict, plain, unplain
+from mgvae.codec._storage import Fields, kind_from_dict, kind_to_dict, plain, read_name
 
 __all__ = ["Fitted"]
 
@@ -75,7 +75,7 @@ class Fitted:
     def from_dict(cls, data: Any) -> "Fitted":
         """Undo :meth:`to_dict`."""
         given = Fields(data, "a column of the codec")
-        name = unplain(given.any("name"))
+        name = read_name(given.any("name"))
         given.where = f"the codec's {label(name)}"
         kind = kind_from_dict(given.take("kind", dict), given.where)
         levels = None
@@ -95,5 +95,7 @@ class Fitted:
             nullable=given.take("nullable", bool),
             n_missing=given.take("n_missing", int),
         )
+        if not 0 <= fitted.n_missing < 2**53:
+            given.refuse("n_missing", fitted.n_missing)
         given.finish()
         return fitted

@@ -6,7 +6,7 @@ are refused, and nothing is allocated by a size that the data merely claim.
 
 import math
 import re
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Hashable, Mapping
 from dataclasses import fields
 from typing import Any, NoReturn
 
@@ -19,7 +19,7 @@ from mgvae.codec._levels import Constant, Empty, Identifier, Levels, Text, as_ce
 from mgvae.codec._scales import Affine, Quantile, Scale
 from mgvae.errors import DataError
 
-__all__ = ["Fields", "kind_from_dict", "kind_to_dict", "plain", "unplain"]
+__all__ = ["Fields", "kind_from_dict", "kind_to_dict", "plain", "read_name", "unplain"]
 
 _DTYPE = re.compile(
     r"u?int(8|16|32|64)|float(16|32|64|96|128)|bool|object|bytes"
@@ -61,6 +61,15 @@ def unplain(value: Any) -> Any:
         except (TypeError, ValueError) as error:
             raise DataError(f"{value!r:.60} does not spell bytes.") from error
     return value
+
+
+def read_name(value: Any) -> Hashable:
+    """Undo :func:`plain` for a column's name: text, a number, nothing, or several of these."""
+    name = unplain(value)
+    for part in name if isinstance(name, tuple) else (name,):
+        if not isinstance(part, str | bytes | bool | int | float | None):
+            raise DataError(f"a column of the codec cannot have the name {value!r:.60}.")
+    return name  # type: ignore[no-any-return]
 
 
 class Fields:
@@ -145,10 +154,12 @@ def kind_from_dict(data: Any, where: str) -> Kind:
 def _numeric(given: Fields) -> Kind:
     dtype = given.dtype()
     letter = np.dtype(dtype).kind
+    if letter not in "iufmM":
+        given.refuse("dtype", dtype)
     whole = letter in "iumM"
     low, high = (given.take(end, int if whole else float) for end in ("low", "high"))
     bounds = np.iinfo(np.int64 if letter in "mM" else dtype) if whole else np.finfo(dtype)
-    if letter in "bO" or not bounds.min <= low < high <= bounds.max:
+    if not bounds.min <= low < high <= bounds.max:
         given.refuse("low", low)
     nullable, decimals = given.take("nullable", bool), given.take("decimals", int, type(None))
     step = given.take("step", int)
@@ -198,7 +209,7 @@ def _levels(given: Fields) -> Kind:
     levels, dtype, coded = given.levels("levels", 2), given.dtype(), given.take("coded", bool)
     _check_cells(given, levels, dtype, coded)
     slots, counts = (tuple(given.numbers(name, int)) for name in ("slots", "counts"))
-    if len(slots) != len(levels) or set(slots) != set(range(max(slots) + 1)):
+    if len(slots) != len(levels) or sorted(set(slots)) != list(range(len(set(slots)))):
         given.refuse("slots", slots)
     if len(counts) != len(levels) or min(counts) < 1 or max(counts) >= 2**63:
         given.refuse("counts", counts)
@@ -239,7 +250,10 @@ def _identifier(given: Fields) -> Kind:
     start, width = given.take("start", int), given.take("width", int)
     if not -(2**63) <= start <= 2**64 or not 0 <= width <= 15:
         given.refuse("start", start)
-    return Identifier(given.dtype(), given.take("prefix", str), start, width, _rate(given))
+    dtype, prefix = given.dtype(), given.take("prefix", str)
+    if dtype == "bytes" and not all(ord(letter) < 256 for letter in prefix):
+        given.refuse("prefix", prefix)
+    return Identifier(dtype, prefix, start, width, _rate(given))
 
 
 def _text(given: Fields) -> Kind:

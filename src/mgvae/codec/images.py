@@ -7,6 +7,7 @@ type and range.
 """
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mgvae.codec._spans import LikelihoodName, Span
+from mgvae.codec._storage import Fields
 from mgvae.errors import DataError, ParameterError
 
 __all__ = ["Channels", "ImageCodec", "are_images"]
@@ -24,6 +26,8 @@ _SIDES = (8, 128)
 _CHANNELS = (1, 3, 4)  # grey, colour, colour with transparency
 _FULL_SCALES = (1.0, 15.0, 16.0, 31.0, 63.0, 127.0, 255.0)
 _LIKELIHOODS = ("bernoulli", "squared_error", "gaussian")
+_MOST_CHANNELS = 64  # in a stored codec
+_DTYPE = re.compile(r"[<>|=]?(b1|[iu][1248]|f[248])")
 _VERSION = 1
 
 
@@ -237,19 +241,30 @@ class ImageCodec:
         >>> ImageCodec.from_dict(codec.to_dict()).spans == codec.spans
         True
         """
-        try:
-            if data["version"] != _VERSION:
-                raise ValueError(f"version {data['version']!r}")
-            codec = cls(data["sample_shape"], None, data["likelihood"])
-            codec.channels = codec.layout = data["channels"]
-            codec.flat = bool(data["flat"])
-            codec.shape = (*map(int, data["shape"]),)  # type: ignore[assignment]
-            codec.dtype = np.dtype(data["dtype"])
-            codec.low, codec.high = float(data["low"]), float(data["high"])
-            if len(codec.shape) != 3 or codec.layout not in (None, "first", "last"):
-                raise ValueError("a picture's shape")
-        except (KeyError, TypeError, ValueError) as error:
-            raise DataError(f"these data are not a stored image codec ({error}).") from error
+        given = Fields(data, "the image codec")
+        if given.take("version", int) != _VERSION:
+            given.refuse("version", data["version"])
+        codec = cls(
+            given.take("sample_shape", list, type(None)), None, given.take("likelihood", str)
+        )
+        layout, shape = given.take("channels", str, type(None)), given.numbers("shape", int)
+        dtype = given.take("dtype", str)
+        if layout not in (None, "first", "last"):
+            given.refuse("channels", layout)
+        if len(shape) != 3 or not all(_SIDES[0] <= side <= _SIDES[1] for side in shape[1:]):
+            given.refuse("shape", shape)
+        if not 1 <= shape[0] <= (1 if layout is None else _MOST_CHANNELS):
+            given.refuse("shape", shape)
+        if not _DTYPE.fullmatch(dtype):
+            given.refuse("dtype", dtype)
+        codec.channels = codec.layout = layout
+        codec.flat = given.take("flat", bool)
+        codec.shape = (shape[0], shape[1], shape[2])
+        codec.dtype = np.dtype(dtype)
+        codec.low, codec.high = given.take("low", float), given.take("high", float)
+        if not codec.low < codec.high <= _FULL_SCALES[-1]:
+            given.refuse("high", codec.high)
+        given.finish()
         return codec
 
     def _check(self, images: NDArray[Any]) -> None:

@@ -140,13 +140,13 @@ def _data(worker: "GenerativeSampler", codec: Any, container: Any) -> "tuple[Dat
         return images, images.codec.decode(np.empty((0, images.codec.width), np.float32))
     table = TableData(TableCodec.from_dict(codec))
     table.codec.describe()
-    rng = np.random.default_rng(0)
-    columns = table.codec.decode(np.zeros((0, table.codec.width), np.float32), rng)
+    columns = table.codec.decode(np.zeros((2, table.codec.width)), np.random.default_rng(0))
     if not columns or len({str(column.name) for column in columns}) != len(columns):
         _refuse("it has no columns, or two of the same name")
     empty = template(kind, given.take("dtype", str) if kind == "numpy" else None, columns)
     given.finish()
-    return table, table.only(empty, columns)
+    table.only(empty, columns)  # codec and container agree
+    return table, empty
 
 
 def _set_classes(sampler: "GenerativeSampler", given: Fields) -> None:
