@@ -1,10 +1,11 @@
-"""``mgvae balance``: a table in, a balanced table out."""
+"""``mgvae balance``: a table in, a balanced table out; the same for a folder of images."""
 
 import secrets
 import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -24,7 +25,6 @@ from mgvae.cli._options import (
     OutputFormat,
     Quiet,
     Seed,
-    Target,
     Types,
 )
 from mgvae.errors import ParameterError
@@ -44,6 +44,7 @@ Examples:
   mgvae balance adult.data --no-header --missing "?" --target c14 -o out.csv
   mgvae balance a.csv -t y --strategy '{"fraud": 5000}' --seed 7 -o b.csv
   zcat a.csv.gz | mgvae balance - -t y --only-synthetic -o - > new.csv
+  mgvae balance photos/ --size 64 -o balanced/
 
 \b
 Exit codes:
@@ -55,11 +56,22 @@ _MARK = "synthetic_source"
 
 def balance(
     source: Input,
-    target: Target,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "--target",
+            "-t",
+            metavar="COLUMN",
+            help="Column that holds the class; a table needs it.",
+        ),
+    ] = None,
     output: Annotated[
         str | None,
         typer.Option(
-            "--output", "-o", metavar="OUTPUT", help="File to write; - is standard output."
+            "--output",
+            "-o",
+            metavar="OUTPUT",
+            help="File to write, - is standard output; for images a new folder.",
         ),
     ] = None,
     strategy: Annotated[
@@ -105,6 +117,15 @@ def balance(
     input_format: InputFormat = None,
     output_format: OutputFormat = None,
     csv_formulas: Formulas = "keep",
+    size: Annotated[
+        int | None, typer.Option(metavar="PIXELS", help="Images: side, 8 to 128; 64 unless given.")
+    ] = None,
+    network: Annotated[
+        Literal["auto", "mlp", "cnn", "residual"] | None, typer.Option(help="Images: the network.")
+    ] = None,
+    link: Annotated[
+        bool, typer.Option("--link", help="Images: link the originals instead of copying them.")
+    ] = False,
     pretrain_steps: Annotated[
         str | None,
         typer.Option(metavar="STEPS", help='Training steps on the majority, or "20 epochs".'),
@@ -127,10 +148,14 @@ def balance(
 
     The rows of INPUT come first and unchanged, new rows follow. The largest class is the majority;
     each new row is made from one of its rows.
+
+    INPUT may also be a folder of images with one folder per class. Then OUTPUT is a new folder
+    with the original images, new ones, and manifest.csv.
     """
     from rich.console import Console
 
     from mgvae import files
+    from mgvae.cli._balance_images import balance_folder, refuse_table_options
     from mgvae.cli._columns import new_rows, read_strategy
     from mgvae.cli._load import load
     from mgvae.cli._output import check_output, print_json
@@ -139,6 +164,52 @@ def balance(
     started = time.perf_counter()
     if jobs == 0:
         raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
+    if Path(source).is_dir():
+        refuse_table_options(
+            {
+                "--target": target,
+                "--drop": drop,
+                "--type": types,
+                "--identifiers": identifiers,
+                "--mark-synthetic": mark_synthetic or mark_name,
+                "--missing": missing,
+                "--no-header": no_header,
+                "--delimiter": delimiter,
+                "--encoding": encoding,
+                "--input-format": input_format,
+                "--output-format": output_format,
+            }
+        )
+        seed = secrets.randbelow(2**32) if seed is None else seed
+        with _one_line_warnings(quiet):
+            report = balance_folder(
+                source,
+                output,
+                make_sampler=lambda strategy: _make_sampler(
+                    preset,
+                    sampling_strategy=strategy,
+                    random_state=seed,
+                    network=network,
+                    pretrain_steps=_read_steps(pretrain_steps),
+                    finetune_steps=_read_steps(finetune_steps),
+                    device=device,
+                    n_jobs=jobs,
+                    verbose=not (quiet or json),
+                ),
+                strategy=strategy,
+                size=size,
+                originals="leave" if only_synthetic else "link" if link else "copy",
+                dry_run=dry_run,
+                console=Console(quiet=quiet or json, highlight=False, markup=False),
+                seed=seed,
+            )
+        if json:
+            print_json(report)
+        return
+    if target is None:
+        raise typer.BadParameter("a table needs it", param_hint="--target")
+    if size is not None or network is not None or link:
+        raise ParameterError("--size, --network and --link are for a folder of images.")
     if not dry_run:
         if output is None:
             raise ParameterError("--output: say where to write, or add --dry-run.")

@@ -1,0 +1,205 @@
+"""Folders of images, from files to files."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from mgvae.cli._run import run as run_command
+from mgvae.errors import DataError, ParameterError
+from mgvae.images import read_folder, write_folder
+
+QUICK = ["--pretrain-steps", "4", "--finetune-steps", "3", "--seed", "1"]
+
+
+def picture(rng, height=20, width=24, channels=3):
+    pixels = rng.integers(0, 256, (height, width, channels), dtype=np.uint8)
+    return Image.fromarray(pixels[..., 0] if channels == 1 else pixels)
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """Ten dogs, three cats in four formats, and files that are no use."""
+    rng = np.random.default_rng(0)
+    root = tmp_path / "photos"
+    for name in ("cat", "dog/2024", ".hidden", "empty"):
+        (root / name).mkdir(parents=True)
+    for i in range(10):
+        picture(rng).save(root / "dog" / "2024" / f"dog {i}.jpg")
+    picture(rng, 30, 18).save(root / "cat" / "a.PNG")
+    picture(rng).save(root / "cat" / "b.webp", lossless=True)
+    picture(rng, channels=1).save(root / "cat" / "=c.bmp")
+    picture(rng, 7, 40).save(root / "cat" / "tiny.png")
+    (root / "cat" / "broken.jpg").write_bytes((root / "dog/2024/dog 0.jpg").read_bytes()[:400])
+    (root / "cat" / "text.png").write_text("not an image")
+    (root / "cat" / "notes.txt").write_text("left out")
+    (root / "loose.png").write_bytes(b"")
+    picture(rng).save(root / ".hidden" / "x.png")
+    return root
+
+
+@pytest.fixture
+def run(capfd):
+    """Run the command; give its exit code and what it said on both streams."""
+
+    def call(*arguments):
+        code = run_command(["balance", *map(str, arguments)])
+        said = capfd.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+class TestRead:
+    def test_what_can_be_used_is_used_and_the_rest_is_listed(self, photos):
+        found = read_folder(photos, size=16)
+        assert found.images.shape == (13, 16, 16, 3)
+        assert found.images.dtype == np.uint8
+        assert found.files[:3] == ["cat/=c.bmp", "cat/a.PNG", "cat/b.webp"]
+        assert found.labels.tolist() == ["cat"] * 3 + ["dog"] * 10
+        assert [name for name, _ in found.skipped] == [
+            "cat/broken.jpg", "cat/text.png", "cat/tiny.png",
+        ]  # fmt: skip
+        assert "40 × 7 pixels" in dict(found.skipped)["cat/tiny.png"]
+
+    def test_all_grey_files_give_grey_images(self, tmp_path):
+        rng = np.random.default_rng(0)
+        for name in ("a", "b"):
+            (tmp_path / name).mkdir()
+            picture(rng, 12, 12, channels=1).save(tmp_path / name / "1.png")
+        found = read_folder(tmp_path, size=12)
+        assert found.images.shape == (2, 12, 12)
+        with Image.open(tmp_path / "a" / "1.png") as image:
+            assert (np.asarray(image) == found.images[0]).all()
+
+    def test_sixteen_bits_and_transparency(self, tmp_path):
+        (tmp_path / "a").mkdir()
+        Image.fromarray(np.full((9, 9), 256 * 100, np.uint16)).save(tmp_path / "a" / "deep.png")
+        assert (read_folder(tmp_path, size=8).images == 100).all()
+        (tmp_path / "b").mkdir()
+        Image.new("RGBA", (9, 9), (0, 0, 0, 0)).save(tmp_path / "b" / "clear.png")
+        assert (read_folder(tmp_path, size=8).images[1] == 255).all()
+
+    def test_exif_says_which_side_is_up(self, tmp_path):
+        (tmp_path / "a").mkdir()
+        pixels = np.zeros((16, 16, 3), np.uint8)
+        pixels[:, :8] = 255  # the left half is white ...
+        exif = Image.Exif()
+        exif[0x0112] = 6  # ... of a photograph to be turned a quarter clockwise
+        Image.fromarray(pixels).save(tmp_path / "a" / "turned.png", exif=exif)
+        found = read_folder(tmp_path, size=16).images[0]
+        assert (found[:8] == 255).all()
+        assert (found[8:] == 0).all()
+
+    def test_resizing_keeps_the_centre(self, tmp_path):
+        (tmp_path / "a").mkdir()
+        pixels = np.zeros((20, 60), np.uint8)
+        pixels[:, 15:45] = 200
+        Image.fromarray(pixels).save(tmp_path / "a" / "wide.bmp")
+        assert (read_folder(tmp_path, size=10).images == 200).all()
+        assert read_folder(tmp_path, size=(8, 24)).images.shape == (1, 8, 24)
+
+    def test_what_is_wrong_is_said(self, tmp_path):
+        with pytest.raises(DataError, match="one folder per class"):
+            read_folder(tmp_path)
+        with pytest.raises(DataError, match="not a folder"):
+            read_folder(tmp_path / "none")
+        with pytest.raises(ParameterError, match="8 to 128"):
+            read_folder(tmp_path, size=7)
+
+
+class TestWrite:
+    def test_a_failure_leaves_nothing_behind(self, photos, tmp_path):
+        found = read_folder(photos, size=8)
+        (photos / found.files[-1]).unlink()
+        with pytest.raises(FileNotFoundError):
+            write_folder(tmp_path / "out", photos, found, found.images[:0], [], [])
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["photos"]
+
+    def test_new_names_never_hit_old_ones(self, tmp_path):
+        rng = np.random.default_rng(0)
+        (tmp_path / "in" / "a").mkdir(parents=True)
+        picture(rng).save(tmp_path / "in" / "a" / "synthetic-1.png")
+        found = read_folder(tmp_path / "in", size=8)
+        write_folder(tmp_path / "out", tmp_path / "in", found, found.images, ["a"], [0])
+        names = sorted(path.name for path in (tmp_path / "out" / "a").iterdir())
+        assert names == ["new-synthetic-1.png", "synthetic-1.png"]
+
+    def test_links_share_the_bytes_on_the_disk(self, photos, tmp_path):
+        found = read_folder(photos, size=8)
+        write_folder(tmp_path / "out", photos, found, found.images[:0], [], [], originals="link")
+        assert (tmp_path / "out" / "cat" / "a.PNG").samefile(photos / "cat" / "a.PNG")
+
+
+class TestCommand:
+    def test_a_folder_in_a_balanced_folder_out(self, run, photos, tmp_path):
+        out = tmp_path / "balanced"
+        code, said, complaint = run(photos, "-o", out, "--size", 8, *QUICK, "--json")
+        assert code == 0, complaint
+        report = json.loads(said)
+        assert report["classes"] == [
+            {"label": "dog", "images": 10, "new_images": 0},
+            {"label": "cat", "images": 3, "new_images": 7},
+        ]
+        assert len(report["skipped"]) == 3
+        with (out / "manifest.csv").open(newline="") as file:
+            lines = list(csv.DictReader(file))
+        assert len(lines) == 20
+        new = [line for line in lines if line["synthetic"] == "1"]
+        assert len(new) == 7
+        for line in new:
+            assert line["class"] == "cat"
+            assert line["source_file"].startswith("dog/2024/")
+            with Image.open(out / line["file"]) as image:
+                assert (image.format, image.size, image.mode) == ("PNG", (8, 8), "RGB")
+        for line in lines:
+            if line["synthetic"] == "0":
+                assert (out / line["file"]).read_bytes() == (photos / line["file"]).read_bytes()
+        files = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
+        assert files == {line["file"] for line in lines} | {"manifest.csv"}
+
+        again = tmp_path / "again"
+        assert run(photos, "-o", again, "--size", 8, *QUICK, "--only-synthetic")[0] == 0
+        for line in new:
+            assert (again / line["file"]).read_bytes() == (out / line["file"]).read_bytes()
+        assert not (again / "dog" / "2024").exists()
+
+    def test_people_are_told_what_was_skipped(self, run, photos):
+        code, said, _ = run(photos, "--dry-run", "--size", 8)
+        assert code == 0
+        assert "Skipped 3 files" in said
+        assert "cat/text.png: not a PNG, JPEG, WebP or BMP image" in said
+
+    @pytest.mark.parametrize(
+        ("output", "options", "message"),
+        [
+            ("photos", [], "must be outside of"),
+            ("photos/new", [], "must be outside of"),
+            (".", [], "must be outside of"),
+            ("taken", [], "exists already"),
+            ("no/such/place", [], "there is no folder"),
+            ("out", ["--target", "y"], "--target is for tables"),
+            ("out", ["--size", "500"], "8 to 128"),
+            ("out", ["--strategy", '{"cow": 9}'], "no class 'cow'"),
+        ],
+    )
+    def test_refusals_come_before_any_work(self, run, photos, tmp_path, output, options, message):
+        (tmp_path / "taken").mkdir()
+        (tmp_path / "taken" / "file").write_text("mine")
+        before = sorted(map(str, tmp_path.rglob("*")))
+        code, _, complaint = run(photos, "-o", tmp_path / output, *options)
+        assert code == 2
+        assert message in complaint
+        assert complaint.count("\n") == 1
+        assert sorted(map(str, tmp_path.rglob("*"))) == before
+
+    def test_one_class_is_not_enough(self, run, tmp_path):
+        (tmp_path / "in" / "a").mkdir(parents=True)
+        picture(np.random.default_rng(0)).save(tmp_path / "in" / "a" / "1.png")
+        code, _, complaint = run(tmp_path / "in", "-o", tmp_path / "out")
+        assert code == 2
+        assert "at least two folders" in complaint
+        assert not Path(tmp_path / "out").exists()
