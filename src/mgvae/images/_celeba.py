@@ -127,7 +127,7 @@ def _draw(members: Mapping[str, list[str]], long_tail: str | None, random_state:
             f"the paper's long tail needs {dict(PAPER_COUNTS)}, but there are {there}. "
             'long_tail="scaled" keeps the ratio.'
         )
-    counts = {label: int(share * wanted) for label, wanted in PAPER_COUNTS.items()}
+    counts = {label: min(n, round(share * PAPER_COUNTS[label])) for label, n in there.items()}
     if not all(counts.values()):
         raise DataError(f"there are too few images for the paper's ratio: {there}.")
     rng = np.random.default_rng(random_state)
