@@ -16,13 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mgvae.classifiers import TorchClassifier
+    from mgvae.probabilities import BalancedClassifier
     from mgvae.samplers import CGAN, CVAE, MGVAE
 
-__all__ = ["CGAN", "CVAE", "MGVAE", "TorchClassifier", "__version__"]
+__all__ = ["CGAN", "CVAE", "MGVAE", "BalancedClassifier", "TorchClassifier", "__version__"]
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BalancedClassifier": "mgvae.probabilities",
     "CGAN": "mgvae.samplers",
     "CVAE": "mgvae.samplers",
     "MGVAE": "mgvae.samplers",
