@@ -75,19 +75,22 @@ class CVAE(GenerativeSampler):
         How many rows to make, as in imbalanced-learn.
     random_state : None, int, numpy RandomState or Generator, default=None
         Decides everything.
-    likelihood : {"gaussian", "squared_error", "bernoulli"}, default="gaussian"
+    likelihood : {"gaussian", "squared_error", "bernoulli"}, default="auto"
         How numbers are scored, see :class:`mgvae.MGVAE`.
     scaling : {"quantile", "minmax", "symmetric", "identity"}, default="quantile"
         How numbers are brought to the network, see :class:`mgvae.MGVAE`.
-    hidden_sizes : sequence of int, default=(128, 128)
+    sample_shape, channels, network, network_width
+        What images look like and which network learns, see :class:`mgvae.MGVAE`. A callable is
+        called as ``network(shape, latent_size, condition_size)``.
+    hidden_sizes : sequence of int, default="auto" ((128, 128); images (300, 300))
         Widths of the encoder's hidden layers; the decoder mirrors them.
-    latent_size : int, default=10
+    latent_size : int, default="auto" (10; images 40)
         Length of the latent code.
-    batch_size : int, default=128
+    batch_size : int, default="auto" (128; images with convolutions 64)
         Rows per step.
-    steps : int or str, default=700
+    steps : int or str, default="auto" (700; images 8000, with convolutions 4000)
         Training steps; ``"200 epochs"`` counts passes over the rows.
-    learning_rate : float, default=2e-3
+    learning_rate : float, default="auto" (2e-3; images 1e-3)
         Adam's learning rate at the start.
     schedule : {"cosine", "constant"}, default="cosine"
         How the learning rate falls.

@@ -103,39 +103,56 @@ class MGVAE(GenerativeSampler):
         Decides everything. The same number gives the same bits.
     prior : {"majority", "standard"}, default="majority"
         The majority mixture of the paper, or the standard normal of a plain VAE.
-    n_exemplars : int, default=128
+    n_exemplars : int, default="auto" (128; images with convolutions 64)
         Majority rows drawn per step to stand for the prior (the paper's S).
+    n_remembered : int, default="auto" (0; images 2000)
+        While pre-training, latent means of the latest exemplars that stand for the prior besides
+        the step's own: many more components at no cost, but without a gradient. Fine-tuning does
+        without: few exemplars a step make the minority spread over the whole majority.
     leave_one_out : bool, default=True
         While pre-training, a row is not its own exemplar.
     posterior_variance : {"head", "shared"}, default="head"
         Variance of the posterior from the network, or the prior's one scalar.
-    likelihood : {"gaussian", "squared_error", "bernoulli"}, default="gaussian"
-        How numbers are scored: a Gaussian with a learned variance per column, the published
-        squared error, or cross-entropy for values in [0, 1] (with ``scaling="minmax"``, or
-        ``"identity"`` for data that are there already).
+    likelihood : {"gaussian", "squared_error", "bernoulli"}, default="auto"
+        How numbers are scored: a Gaussian with a learned variance per column (``"auto"`` for
+        tables), the published squared error, or cross-entropy for values in [0, 1] (``"auto"`` for
+        images; tables need ``scaling="minmax"``, or ``"identity"`` if they are there already).
     scaling : {"quantile", "minmax", "symmetric", "identity"}, default="quantile"
-        How numbers are brought to the network: to normal scores by their quantiles, to [0, 1], to
-        [-1, 1], or as they are.
-    hidden_sizes : sequence of int, default=(128, 128)
+        How numbers of a table are brought to the network: to normal scores by their quantiles, to
+        [0, 1], to [-1, 1], or as they are. Images always go as [0, 1].
+    sample_shape : sequence of int or None, default=None
+        (H, W), (H, W, C) or (C, H, W): X has one row per image. Not needed for arrays with three
+        or four axes, which are images anyway.
+    channels : {"first", "last"} or None, default=None
+        Where the channels of images are, if their shape does not say.
+    network : {"auto", "mlp", "cnn", "residual"} or callable, default="auto"
+        Fully connected layers, the paper's convolutional network, or the published residual one;
+        ``"auto"`` takes the first for tables and grey images of up to 32 × 32 pixels, the second
+        for other images. A callable ``network(shape, latent_size)`` gives a
+        :class:`mgvae.networks.Bodies` of one's own.
+    network_width : float, default=0.25
+        Factor on the channels of convolutional networks. 1 is the paper's, 64 to 512 channels,
+        and takes some ten times as long.
+    hidden_sizes : sequence of int, default="auto" ((128, 128); images (300, 300))
         Widths of the encoder's hidden layers; the decoder mirrors them.
-    latent_size : int, default=10
+    latent_size : int, default="auto" (10; images 40)
         Length of the latent code.
-    batch_size : int, default=128
+    batch_size : int, default="auto" (128; images with convolutions 64)
         Rows per step; all of a class that has fewer.
-    pretrain_steps : int or str, default=500
+    pretrain_steps : int or str, default="auto" (500; images 8000, with convolutions 4000)
         Steps on the majority (the paper's T1); ``"200 epochs"`` counts passes over its rows; 0
         leaves pre-training (and the penalty, which needs it) out.
-    finetune_steps : int or str, default=200
+    finetune_steps : int or str, default="auto" (200; images 600, with convolutions 400)
         Steps on a minority class (the paper's T2), likewise.
-    pretrain_learning_rate : float, default=2e-3
+    pretrain_learning_rate : float, default="auto" (2e-3; images 1e-3)
         Adam's learning rate on the majority.
-    finetune_learning_rate : float, default=1e-3
+    finetune_learning_rate : float, default="auto" (1e-3; images 3e-3, with convolutions 1e-3)
         Adam's learning rate on a minority class.
     schedule : {"cosine", "constant"}, default="cosine"
         How the learning rates fall.
     clip_norm : float or None, default=None
         Largest norm of a gradient.
-    ewc_weight : float, default=1.0
+    ewc_weight : float, default="auto" (1; images 0.1)
         Weight of the penalty on moving what the majority needs (the paper's lambda); 0 is none.
     fisher_samples : int, default=60
         Generated rows from which the importance of the weights is estimated.
@@ -147,7 +164,7 @@ class MGVAE(GenerativeSampler):
     patience : int, default=5
         Looks without improvement before ``early_stopping`` stops; a look comes every twentieth of
         ``finetune_steps``.
-    temperature : float, default=1.0
+    temperature : float, default="auto" (1; images 1.5)
         Factor on the latent noise of a translation; 0 gives each majority row one fixed
         translation.
     decoder_output : {"auto", "mean", "sample"}, default="auto"
@@ -180,12 +197,12 @@ class MGVAE(GenerativeSampler):
         The label of the largest class.
     sampling_strategy_ : dict
         Rows made, by label.
-    codec_ : mgvae.codec.TableCodec
-        What the columns mean.
+    codec_ : mgvae.codec.TableCodec or mgvae.codec.images.ImageCodec
+        What the columns or the images mean.
     history_ : dict of str to mgvae.training.History
         Every loss term by step, by stage.
     n_features_in_ : int
-        Columns of X.
+        Columns of X, or numbers in an image.
     feature_names_in_ : ndarray of str
         Names of the columns, if X has them.
 
@@ -379,7 +396,9 @@ class MGVAE(GenerativeSampler):
         for_weights, for_training, for_fisher = seeds
         majority = job.members[job.majority]
         vae = build(lambda: self._vae(job), torch_generator(for_weights)).to(job.device)
-        first = self._stage(self.pretrain_steps, self.pretrain_learning_rate, len(majority))
+        first = self._stage(
+            self.pretrain_steps, self.pretrain_learning_rate, len(majority), self.n_remembered
+        )
         if not first.steps:
             return Pretrained(vae, None, [])
         history = pretrain(vae, job.rows, majority, first, for_training, job.callback)
@@ -458,13 +477,15 @@ class MGVAE(GenerativeSampler):
             self.posterior_variance,
         )
 
-    def _stage(self, steps: int | str, learning_rate: float, n_rows: int) -> Stage:
+    def _stage(
+        self, steps: int | str, learning_rate: float, n_rows: int, n_remembered: int = 0
+    ) -> Stage:
         return stage(
             self,
             steps,
             learning_rate,
             n_rows,
             n_exemplars=self.n_exemplars,
-            n_remembered=self.n_remembered,
+            n_remembered=n_remembered,
             leave_one_out=self.leave_one_out,
         )
