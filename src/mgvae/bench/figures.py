@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from mgvae._atomic import atomic_write
 from mgvae.bench.data import DataSet, Split, split, split_dataset
 from mgvae.bench.methods import make_cell
-from mgvae.bench.resampling import make_sampler, resample
 from mgvae.errors import ParameterError
 
 __all__ = ["FIGURES", "draw_figure"]
@@ -63,6 +62,8 @@ def draw_figure(
 
 def _pretraining(studio: _Studio) -> Panels:
     """Show samples at falling sizes of the minority, without and with pre-training."""
+    from mgvae.bench.resampling import make_sampler
+
     panels: Panels = []
     for title, sizes, settings in (
         ("without pre-training", (3000, 300, 50), {"pretrain_steps": 0}),
@@ -81,6 +82,8 @@ def _pretraining(studio: _Studio) -> Panels:
 
 def _exemplars(family: str, studio: _Studio) -> Panels:
     """Show majority images in the first column and their translations to the right."""
+    from mgvae.bench.resampling import make_sampler
+
     line = []
     for ratio in (600, 100):
         name = f"{family}-{ratio}"
@@ -96,6 +99,8 @@ def _exemplars(family: str, studio: _Studio) -> Panels:
 
 def _methods(family: str, studio: _Studio) -> Panels:
     """Show images that each method makes for the same minority."""
+    from mgvae.bench.resampling import resample
+
     panels: Panels = []
     for ratio in (600, 100):
         name = f"{family}-{ratio}"
