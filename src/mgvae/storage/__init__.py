@@ -4,7 +4,8 @@ A model file is one safetensors file: numbers, and a JSON text that says what th
 runs nothing that the file names, and believes nothing that it says before it is checked.
 """
 
-from mgvae.storage._read import load_sampler
+from mgvae.storage._plain import store_settings
+from mgvae.storage._read import Revived, load_sampler, read_model
 from mgvae.storage._write import save_sampler
 
-__all__ = ["load_sampler", "save_sampler"]
+__all__ = ["Revived", "load_sampler", "read_model", "save_sampler", "store_settings"]

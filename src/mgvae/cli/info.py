@@ -1,0 +1,72 @@
+"""``mgvae info``: what is in a model file."""
+
+from typing import TYPE_CHECKING
+
+from mgvae.cli._model import Model, open_model
+from mgvae.cli._options import Debug, Json
+
+if TYPE_CHECKING:
+    from mgvae.codec import ColumnSummary
+    from mgvae.samplers._base import GenerativeSampler
+
+__all__ = ["EXAMPLES", "info"]
+
+EXAMPLES = """\b
+Examples:
+  mgvae info model.safetensors
+  mgvae info model.safetensors --json
+"""
+
+
+def info(
+    model: Model,
+    json: Json = False,
+    debug: Debug = False,  # noqa: ARG001 (looked for where errors are caught)
+) -> None:
+    """Say what a model was trained on: columns, classes, settings, version and date."""
+    from rich.console import Console
+
+    from mgvae.cli._output import print_json
+    from mgvae.cli._summary import Summary, printable
+    from mgvae.storage import store_settings
+
+    found = open_model(model)
+    sampler = found.sampler
+    classes = dict(zip(sampler.classes_.tolist(), sampler._counts, strict=True))
+    summary = Summary(
+        model,
+        sum(sampler._counts),
+        _columns(sampler),
+        "y",
+        dict(sorted(classes.items(), key=lambda pair: -pair[1])),
+        sampler.sampling_strategy_,
+        (),
+    )
+    generates = [str(sampler.classes_[code]) for code in sampler._generators]
+    if json:
+        report = summary.as_dict()
+        del report["dropped"], report["target"]
+        report |= {"generates": generates, "settings": store_settings(sampler.get_params())}
+        report |= {"created": found.created, "versions": dict(found.versions)}
+        print_json({"model": type(sampler).__name__} | report)
+        return
+    console = Console(highlight=False, markup=False)
+    summary.show(console)
+    console.print()
+    for name, text in (
+        ("Settings", " ".join(repr(sampler).split())),
+        ("Generates", ", ".join(generates)),
+        ("Saved", f"{found.created} by mgvae {found.versions.get('mgvae', '')}"),
+    ):
+        console.print(printable(f"{name}: {text}"), soft_wrap=True)
+
+
+def _columns(sampler: "GenerativeSampler") -> "list[ColumnSummary]":
+    from mgvae.codec import ColumnSummary, TableCodec
+
+    codec = sampler.codec_
+    if isinstance(codec, TableCodec):
+        return codec.describe()
+    channels, height, width = codec.shape
+    note = f"{height} × {width} pixels, {channels} channels"
+    return [ColumnSummary("image", "image", str(codec.dtype), 0, note)]
