@@ -1,6 +1,9 @@
 """``mgvae report`` from end to end."""
 
+import html
 import json
+import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -84,3 +87,23 @@ def test_held_out(loans: Path, mgvae: Run, tmp_path: Path) -> None:
     assert code == 0
     report = json.loads(said)
     assert not any("held out" in note for note in report["notes"])
+
+
+def test_balance_reports_and_the_command_repeats_it(
+    loans: Path, mgvae: Run, tmp_path: Path
+) -> None:
+    out, page, again = (tmp_path / name for name in ("out.csv", "page.html", "again.csv"))
+    fast = ["--pretrain-steps", 3, "--finetune-steps", 3]
+    code, said, _ = mgvae("balance", loans, "-t", "default", "-o", out, "--report", page, *fast)
+    assert code == 0
+    text = html.unescape(page.read_text())
+    assert said.splitlines()[-3] in text
+    for word in ("pre-training", "fine-tuning of class yes", "ewc", "pretrain_steps"):
+        assert word in text.lower()
+    command = shlex.split(re.search(r"<pre>(mgvae .*?)</pre>", text).group(1))
+    command[command.index(str(out))] = str(again)
+    assert mgvae(*command[1:], "--force")[0] == 0
+    assert again.read_bytes() == out.read_bytes()
+    code, _, said = mgvae("balance", loans, "-t", "default", "-o", out, "-f", "--report", tmp_path)
+    assert code == 2
+    assert "--report" in said

@@ -10,20 +10,20 @@ from mgvae.errors import ParameterError
 __all__ = ["check_output", "print_json"]
 
 
-def check_output(path: str, *, force: bool) -> None:
+def check_output(path: str, *, force: bool, option: str = "--output") -> None:
     """Raise, before any work is done, if a file could not or may not be written."""
     if path == "-":
         return
     try:
         check_writable(path)
     except IsADirectoryError:
-        raise ParameterError(f"--output: {path} is a folder; give the name of a file.") from None
+        raise ParameterError(f"{option}: {path} is a folder; give the name of a file.") from None
     except OSError as error:
         raise ParameterError(
-            f"--output: {path} cannot be written: {error.filename}: {error.strerror}."
+            f"{option}: {path} cannot be written: {error.filename}: {error.strerror}."
         ) from None
     if Path(path).is_file() and not force:
-        raise ParameterError(f"--output: {path} exists already; add --force to replace it.")
+        raise ParameterError(f"{option}: {path} exists already; add --force to replace it.")
 
 
 def print_json(value: dict[str, Any]) -> None:

@@ -33,7 +33,12 @@ def run(arguments: Sequence[str]) -> int:
     0
     """
     try:
-        code = app(list(arguments) or ["--help"], prog_name="mgvae", standalone_mode=False)
+        code = app(
+            list(arguments) or ["--help"],
+            prog_name="mgvae",
+            standalone_mode=False,
+            obj=tuple(arguments),  # a command finds them in its context
+        )
         return code if isinstance(code, int) else 0
     except TyperException as error:
         return _complain(error, error.format_message(), error.exit_code, arguments)

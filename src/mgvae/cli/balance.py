@@ -1,6 +1,7 @@
 """``mgvae balance``: a table in, a balanced table out; the same for a folder of images."""
 
 import secrets
+import shlex
 import time
 import warnings
 from collections.abc import Iterator
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from mgvae import MGVAE
+    from mgvae.cli._load import Loaded
     from mgvae.codec import ColumnSummary
+    from mgvae.report import QualityReport
 
 __all__ = ["EXAMPLES", "balance"]
 
@@ -41,6 +44,7 @@ EXAMPLES = """\b
 Examples:
   mgvae balance loans.csv --target default -o balanced.parquet
   mgvae balance loans.csv --target default --dry-run
+  mgvae balance loans.csv --target default -o out.csv --report report.html
   mgvae balance adult.data --no-header --missing "?" --target c14 -o out.csv
   mgvae balance a.csv -t y --strategy '{"fraud": 5000}' --seed 7 -o b.csv
   zcat a.csv.gz | mgvae balance - -t y --only-synthetic -o - > new.csv
@@ -55,6 +59,7 @@ _MARK = "synthetic_source"
 
 
 def balance(
+    context: typer.Context,
     source: Input,
     target: Annotated[
         str | None,
@@ -106,6 +111,10 @@ def balance(
     mark_name: Annotated[
         str | None,
         typer.Option(metavar="NAME", help=f"Name of that column, if not {_MARK}."),
+    ] = None,
+    page: Annotated[
+        str | None,
+        typer.Option("--report", metavar="FILE", help="HTML page on how good the new rows are."),
     ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Stop after saying what the table holds.")
@@ -160,6 +169,7 @@ def balance(
     from mgvae.cli._load import load
     from mgvae.cli._output import check_output, print_json
     from mgvae.cli._summary import Summary, printable
+    from mgvae.cli.report import check_page, show, write_page
 
     started = time.perf_counter()
     if jobs == 0:
@@ -172,6 +182,7 @@ def balance(
                 "--type": types,
                 "--identifiers": identifiers,
                 "--mark-synthetic": mark_synthetic or mark_name,
+                "--report": page,
                 "--missing": missing,
                 "--no-header": no_header,
                 "--delimiter": delimiter,
@@ -216,6 +227,8 @@ def balance(
         if output == "-" and json:
             raise ParameterError("--json and --output - would both write to standard output.")
         check_output(output, force=force)
+        if page is not None:
+            check_page(page, force=force, option="--report")
     write_as = files.find_format(output or "-", output_format, option="--output-format")
     loaded = load(
         source,
@@ -233,7 +246,10 @@ def balance(
         raise ParameterError(f"There is a column {mark!r} already: say another --mark-name.")
 
     console = Console(stderr=output == "-", quiet=quiet or json, highlight=False, markup=False)
-    seed = secrets.randbelow(2**32) if seed is None else seed
+    command = ["mgvae", *(context.obj or ())]
+    if seed is None:
+        seed = secrets.randbelow(2**32)
+        command += ["--seed", str(seed)]
     with _one_line_warnings(quiet):
         sampler = _make_sampler(
             preset,
@@ -285,6 +301,10 @@ def balance(
         f"in {seconds:.1f} s, seed {seed}.",
         soft_wrap=True,
     )
+    if page is not None:
+        found = _quality(loaded, X, y, sampler, shlex.join(command))
+        write_page(found, page)
+        show(found, console)
     if json:
         report = summary.as_dict() | {
             "output": output,
@@ -325,6 +345,23 @@ def _result(original: "pa.Table", X: "pa.Table", y: "pa.ChunkedArray", target: s
     start = original.num_rows
     new = [(y if name == target else X[name]).slice(start) for name in original.column_names]
     return pa.concat_tables([original, pa.table(new, schema=original.schema)])
+
+
+def _quality(
+    loaded: "Loaded", X: "pa.Table", y: "pa.ChunkedArray", sampler: "MGVAE", command: str
+) -> "QualityReport":
+    from mgvae.report import quality
+
+    n = loaded.table.num_rows
+    return quality(
+        loaded.table,
+        _result(loaded.table, X, y, loaded.target).slice(n),
+        target=loaded.target,
+        sources=sampler.source_indices_[n:],
+        sampler=sampler,
+        column_types=sampler.column_types,
+        command=command,
+    )
 
 
 def _with_mark(table: "pa.Table", name: str, sources: Any, originals: int) -> "pa.Table":

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from mgvae.cli._load import Loaded
     from mgvae.report import QualityReport
 
-__all__ = ["EXAMPLES", "report", "show", "write_page"]
+__all__ = ["EXAMPLES", "check_page", "report", "show", "write_page"]
 
 EXAMPLES = """\b
 Examples:
@@ -89,13 +89,13 @@ def report(
     from rich.console import Console
 
     from mgvae.cli._load import load
-    from mgvae.cli._output import check_output, print_json
+    from mgvae.cli._output import print_json
     from mgvae.report import quality
 
     if output is None and not json:
         raise ParameterError("--output: say where to write the page, or add --json.")
     if output is not None:
-        check_output(output, force=force)
+        check_page(output, force=force, option="--output")
     loaded = load(
         real,
         target,
@@ -131,6 +131,15 @@ def report(
     if json:
         print_json(found.as_dict())
     show(found, Console(quiet=quiet or json, highlight=False, markup=False))
+
+
+def check_page(path: str, *, force: bool, option: str) -> None:
+    """Raise, before any work is done, if a page could not or may not be written."""
+    from mgvae.cli._output import check_output
+    from mgvae.report._page import check_packages
+
+    check_output(path, force=force, option=option)
+    check_packages()
 
 
 def write_page(found: "QualityReport", path: str) -> None:

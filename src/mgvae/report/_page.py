@@ -12,11 +12,16 @@ if TYPE_CHECKING:
 
     from mgvae.report._quality import QualityReport
 
-__all__ = ["quality_page", "render"]
+__all__ = ["check_packages", "quality_page", "render"]
 
 
 class MissingPackageError(MGVAEError, ImportError):
     """An optional package is needed and not there."""
+
+
+def check_packages() -> None:
+    """Raise if the page cannot be made because a package is not there."""
+    _environment()
 
 
 def quality_page(report: "QualityReport") -> str:
