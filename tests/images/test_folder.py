@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from mgvae import MGVAE
 from mgvae.cli._run import run as run_command
 from mgvae.errors import DataError, ParameterError
 from mgvae.images import read_folder, write_folder
@@ -203,3 +204,37 @@ class TestCommand:
         assert code == 2
         assert "at least two folders" in complaint
         assert not Path(tmp_path / "out").exists()
+
+
+class TestGridCommand:
+    @pytest.fixture
+    def model(self, photos, tmp_path):
+        found = read_folder(photos, size=8)
+        sampler = MGVAE(pretrain_steps=3, finetune_steps=3, n_exemplars=8, random_state=0)
+        sampler.fit(found.images, found.labels).save(tmp_path / "model.safetensors")
+        return tmp_path / "model.safetensors"
+
+    def test_a_model_draws(self, photos, model, tmp_path):
+        out = tmp_path / "grid.png"
+        arguments = ["grid", photos, model, "-o", out, "--rows", 3, "--columns", 2]
+        assert run_command([str(a) for a in arguments]) == 0
+        with Image.open(out) as image:
+            assert image.mode == "RGB"
+            assert image.height == 6 + 14 + 3 * (32 + 2) + 6
+        first = out.read_bytes()
+        assert run_command([str(a) for a in [*arguments, "--force"]]) == 0
+        assert out.read_bytes() == first
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (["--label", "cow"], "no class 'cow'"),
+            (["--size", "8"], "a model knows the size"),
+            (["-o", "grid.jpg"], ".png file"),
+        ],
+    )
+    def test_refusals(self, photos, model, tmp_path, capfd, options, message):
+        arguments = ["grid", photos, model, "-o", tmp_path / "g.png", *options]
+        assert run_command([str(a) for a in arguments]) == 2
+        assert message in capfd.readouterr().err
+        assert not (tmp_path / "g.png").exists()

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from mgvae import __version__
-from mgvae.cli import balance, bench, info, report, sample
+from mgvae.cli import balance, bench, grid, info, report, sample
 
 __all__ = ["app"]
 
@@ -41,3 +41,4 @@ app.add_typer(bench.app, name="bench")
 app.command(epilog=report.EXAMPLES)(report.report)
 app.command(epilog=info.EXAMPLES)(info.info)
 app.command(epilog=sample.EXAMPLES)(sample.sample)
+app.command(epilog=grid.EXAMPLES)(grid.grid)

@@ -4,7 +4,7 @@ import csv
 import os
 import secrets
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -25,8 +25,6 @@ from mgvae.images._files import (
 __all__ = ["FolderImages", "check_new_folder", "read_folder", "write_folder"]
 
 _SIDES = (8, 128)
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -55,7 +53,8 @@ def read_folder(
     folder: str | os.PathLike[str],
     size: int | tuple[int, int] = 64,
     *,
-    progress: Progress | None = None,
+    only: str | None = None,
+    grey: bool | None = None,
 ) -> FolderImages:
     """Read the images below a folder that has one folder per class.
 
@@ -69,8 +68,10 @@ def read_folder(
         The folder.
     size : int or (int, int)
         Side, or height and width, of the images wanted; 8 to 128 pixels.
-    progress : callable, optional
-        Called as ``progress(done, total)``.
+    only : str, optional
+        The one class to read.
+    grey : bool, optional
+        Whether to read grey values; None does if all files are grey.
 
     Returns
     -------
@@ -99,30 +100,31 @@ def read_folder(
     if not root.is_dir():
         raise DataError(f"{root} is not a folder.")
     names = [name for name in _image_files(root) if "/" in name]
+    if only is not None:
+        names = [name for name in names if name.partition("/")[0] == only]
     if not names:
         raise DataError(
             f"{root} has no images in folders. There must be one folder per class, with "
             f"{', '.join(SUFFIXES)} files in it."
         )
     skipped: list[tuple[str, str]] = []
-    grey, usable = True, []
+    all_grey, usable = True, []
     for name in names:
         try:
             with open_image(root / name) as image:
-                grey &= is_grey(image)
+                all_grey &= is_grey(image)
             usable.append(name)
         except UnreadableError as error:
             skipped.append((name, str(error)))
+    grey = all_grey if grey is None else grey
     images = np.empty((len(usable), *size) if grey else (len(usable), *size, 3), np.uint8)
     files: list[str] = []
-    for done, name in enumerate(usable, 1):
+    for name in usable:
         try:
             images[len(files)] = load_image(open_image(root / name), size, grey=grey)
             files.append(name)
         except UnreadableError as error:
             skipped.append((name, str(error)))
-        if progress is not None:
-            progress(done, len(usable))
     labels = np.array([name.partition("/")[0] for name in files], dtype=np.str_)
     return FolderImages(images[: len(files)], labels, files, sorted(skipped))
 
