@@ -457,7 +457,8 @@ class MGVAE(GenerativeSampler):
         centres = tensors["centres"]
         if not isinstance(model, VAE):
             raise TypeError("an MGVAE generates with a VAE")
-        if not len(centres) or centres.shape[1:] != (model.latent_size,):
+        fits = centres.dtype == torch.float32 and centres.shape[1:] == (model.latent_size,)
+        if not fits or not len(centres):
             raise DataError("the latent means do not fit the model")
         positions = np.arange(len(centres))
         return _Translator(model, centres, positions, self.temperature, self.decoder_output)

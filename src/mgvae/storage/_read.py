@@ -124,6 +124,9 @@ def _resolved(sampler: "GenerativeSampler", resolved: Mapping[str, Any]) -> "Gen
             _refuse(f"the setting {name} is given twice")
         setattr(worker, name, value)
     worker._validate_params()
+    left = [name for name in sampler._defaults["table"] if getattr(worker, name) == "auto"]
+    if left:
+        _refuse(f"the setting {left[0]} is not resolved")
     if len(getattr(worker, "hidden_sizes", ())) > _MOST_LAYERS:
         _refuse(f"its networks have more than {_MOST_LAYERS} layers")
     return worker

@@ -8,6 +8,7 @@ name is matched against the ones that are known, never handed to a library as it
 import re
 from collections.abc import Sequence
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import numpy as np
 from narwhals import dependencies as of
@@ -114,7 +115,7 @@ def _polars(columns: Sequence[Column]) -> Any:
         if name.startswith("Enum("):
             return pl.Enum(list(column.levels or ()))
         if found := re.fullmatch(rf"Datetime\(time_unit='{_UNIT}', time_zone='{_ZONE}'\)", name):
-            return pl.Datetime(found[1], found[2])
+            return pl.Datetime(found[1], _zone(found[2]))
         if found := re.fullmatch(rf"Datetime\(time_unit='{_UNIT}', time_zone=None\)", name):
             return pl.Datetime(found[1])
         if found := re.fullmatch(rf"Duration\(time_unit='{_UNIT}'\)", name):
@@ -139,12 +140,19 @@ def _arrow_type(name: str) -> Any:
     if found := _DICTIONARY.fullmatch(name):
         return pa.dictionary(_arrow_type(found[2]), _arrow_type(found[1]), found[3] == "1")
     if found := re.fullmatch(rf"timestamp\[{_UNIT}, tz={_ZONE}\]", name):
-        return pa.timestamp(found[1], found[2])
+        return pa.timestamp(found[1], _zone(found[2]))
     if found := re.fullmatch(r"decimal(32|64|128|256)\((\d\d?), (\d\d?)\)", name):
         return getattr(pa, f"decimal{found[1]}")(int(found[2]), int(found[3]))
     if found := re.fullmatch(r"fixed_size_binary\[(\d{1,4})\]", name):
         return pa.binary(int(found[1]))
     return pa.type_for_alias(_known(_ARROW, name))
+
+
+def _zone(name: str) -> str:
+    """Give a time zone's name if there is such a zone."""
+    if not re.fullmatch(r"[+-]\d\d:\d\d", name):
+        ZoneInfo(name)
+    return name
 
 
 def _known(pattern: re.Pattern[str], name: str) -> str:
