@@ -111,6 +111,14 @@ class TestMGVAE:
         quick(MGVAE, network=own, latent_size=3).fit(*photos)
         assert set(seen) == {((3, 9, 12), 3)}
 
+    def test_bfloat16_is_nearly_the_same(self, photos):
+        full, reduced = (
+            quick(MGVAE, precision=p, temperature=0.0).fit_resample(*photos)[0][47:].astype(float)
+            for p in ("float32", "bfloat16")
+        )
+        assert np.abs(full - reduced).max() > 0.0
+        assert np.abs(full - reduced).mean() < 4.0
+
     @pytest.mark.parametrize("likelihood", ["bernoulli", "squared_error", "gaussian"])
     def test_likelihoods(self, photos, likelihood):
         Xb, _ = quick(MGVAE, likelihood=likelihood).fit_resample(*photos)

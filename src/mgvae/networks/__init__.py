@@ -6,7 +6,7 @@ belong to :class:`mgvae.vae.VAE`. A decoder maps latent codes to raw outputs, wh
 """
 
 from mgvae.networks._bodies import Bodies
-from mgvae.networks._choose import Network, choose_bodies, is_small
+from mgvae.networks._choose import Network, Precision, choose_bodies, is_small
 from mgvae.networks._cnn import cnn_bodies
 from mgvae.networks._dcgan import dcgan
 from mgvae.networks._mlp import mlp, mlp_bodies
@@ -15,6 +15,7 @@ from mgvae.networks._residual import residual_bodies
 __all__ = [
     "Bodies",
     "Network",
+    "Precision",
     "choose_bodies",
     "cnn_bodies",
     "dcgan",

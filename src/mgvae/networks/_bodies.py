@@ -7,7 +7,16 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-__all__ = ["Bodies", "Picture", "Rows", "Unflattened", "channel_counts", "halved", "halved_sides"]
+__all__ = [
+    "Bodies",
+    "Picture",
+    "Reduced",
+    "Rows",
+    "Unflattened",
+    "channel_counts",
+    "halved",
+    "halved_sides",
+]
 
 _SMALLEST = 4  # a side is not halved below this
 _PART = 256  # pictures that pass through a network at once when nothing is learned
@@ -84,6 +93,27 @@ class Rows(nn.Module):
         if torch.is_grad_enabled() or len(rows) <= _PART:
             return self.layers(rows).flatten(1)  # type: ignore[no-any-return]
         return torch.cat([self.layers(part).flatten(1) for part in torch.split(rows, _PART)])
+
+
+class Reduced(nn.Module):
+    """Run a network in bfloat16 where that is safe; what it gives is float32 again.
+
+    Examples
+    --------
+    >>> import torch
+    >>> Reduced(torch.nn.Linear(2, 1))(torch.zeros(3, 2)).dtype
+    torch.float32
+    """
+
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, rows: Tensor) -> Tensor:
+        """Give rows."""
+        with torch.autocast(rows.device.type, torch.bfloat16):
+            outputs: Tensor = self.network(rows)
+        return outputs.float()
 
 
 def halved_sides(height: int, width: int) -> list[tuple[int, int]]:

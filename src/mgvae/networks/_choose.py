@@ -5,14 +5,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 from mgvae.errors import ParameterError
-from mgvae.networks._bodies import Bodies
+from mgvae.networks._bodies import Bodies, Reduced
 from mgvae.networks._cnn import cnn_bodies
 from mgvae.networks._mlp import mlp_bodies
 from mgvae.networks._residual import residual_bodies
 
-__all__ = ["Network", "choose_bodies", "is_small"]
+__all__ = ["Network", "Precision", "choose_bodies", "is_small"]
 
 Network = Literal["auto", "mlp", "cnn", "residual"] | Callable[..., Bodies]
+
+Precision = Literal["float32", "bfloat16"]
 
 _SMALL = 32  # grey pictures up to this side go without convolutions
 
@@ -35,6 +37,7 @@ def choose_bodies(
     *,
     hidden_sizes: Sequence[int],
     width: float,
+    precision: Precision = "float32",
     condition_size: int = 0,
 ) -> Bodies:
     """Lay out the network that is asked for.
@@ -54,6 +57,8 @@ def choose_bodies(
         Widths of the MLP's hidden layers.
     width : float
         Factor on the numbers of channels.
+    precision : {"float32", "bfloat16"}
+        Whether the bodies compute in bfloat16; weights, heads and losses are float32 anyway.
     condition_size : int
         Length of a condition that is joined to the row and to the code.
 
@@ -63,6 +68,20 @@ def choose_bodies(
     >>> bodies.features
     300
     """
+    bodies = _lay_out(network, shape, latent_size, hidden_sizes, width, condition_size)
+    if precision == "float32":
+        return bodies
+    return Bodies(Reduced(bodies.encoder), bodies.features, Reduced(bodies.decoder))
+
+
+def _lay_out(
+    network: Network,
+    shape: tuple[int, ...],
+    latent_size: int,
+    hidden_sizes: Sequence[int],
+    width: float,
+    condition_size: int,
+) -> Bodies:
     if callable(network):
         extra = (condition_size,) if condition_size else ()
         return _check(network(shape, latent_size, *extra))

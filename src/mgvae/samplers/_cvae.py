@@ -16,7 +16,7 @@ from mgvae.codec.images import Channels
 from mgvae.cvae import fit_conditional, generate_conditional, one_hot, translate_conditional
 from mgvae.likelihood import Likelihood
 from mgvae.mgvae import DecoderOutput, Positions
-from mgvae.networks import Network, choose_bodies
+from mgvae.networks import Network, Precision, choose_bodies
 from mgvae.samplers._base import Auto, GenerativeSampler, Generator, Job, Trained
 from mgvae.samplers._presets import CVAE_DEFAULTS
 from mgvae.samplers._settings import layer_sizes, stage
@@ -79,7 +79,7 @@ class CVAE(GenerativeSampler):
         How numbers are scored, see :class:`mgvae.MGVAE`.
     scaling : {"quantile", "minmax", "symmetric", "identity"}, default="quantile"
         How numbers are brought to the network, see :class:`mgvae.MGVAE`.
-    sample_shape, channels, network, network_width
+    sample_shape, channels, network, network_width, precision
         What images look like and which network learns, see :class:`mgvae.MGVAE`. A callable is
         called as ``network(shape, latent_size, condition_size)``.
     hidden_sizes : sequence of int, default="auto" ((128, 128); images (300, 300))
@@ -125,6 +125,7 @@ class CVAE(GenerativeSampler):
     _defaults = CVAE_DEFAULTS
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         **GenerativeSampler._parameter_constraints,
+        "precision": [StrOptions({"float32", "bfloat16"})],
         "hidden_sizes": ["array-like", _AUTO],
         "latent_size": [Interval(Integral, 1, None, closed="left"), _AUTO],
         "batch_size": [Interval(Integral, 1, None, closed="left"), _AUTO],
@@ -147,6 +148,7 @@ class CVAE(GenerativeSampler):
         channels: Channels | None = None,
         network: Network = "auto",
         network_width: float = 0.25,
+        precision: Precision = "float32",
         hidden_sizes: Sequence[int] | Auto = "auto",
         latent_size: int | Auto = "auto",
         batch_size: int | Auto = "auto",
@@ -172,6 +174,7 @@ class CVAE(GenerativeSampler):
         self.channels = channels
         self.network = network
         self.network_width = network_width
+        self.precision = precision
         self.hidden_sizes = hidden_sizes
         self.latent_size = latent_size
         self.batch_size = batch_size
@@ -216,6 +219,7 @@ class CVAE(GenerativeSampler):
                 self.latent_size,
                 hidden_sizes=layer_sizes(self.hidden_sizes),
                 width=self.network_width,
+                precision=self.precision,
                 condition_size=len(job.members),
             ),
             Likelihood(job.spans),

@@ -30,7 +30,7 @@ from mgvae.mgvae import (
     pretrain,
     translate,
 )
-from mgvae.networks import Network, choose_bodies
+from mgvae.networks import Network, Precision, choose_bodies
 from mgvae.samplers._base import Auto, GenerativeSampler, Generator, Job, Trained
 from mgvae.samplers._presets import MGVAE_DEFAULTS, PRESETS
 from mgvae.samplers._settings import layer_sizes, stage
@@ -133,6 +133,9 @@ class MGVAE(GenerativeSampler):
     network_width : float, default=0.25
         Factor on the channels of convolutional networks. 1 is the paper's, 64 to 512 channels,
         and takes some ten times as long.
+    precision : {"float32", "bfloat16"}, default="float32"
+        Whether networks compute in bfloat16. That pays on GPUs and on processors with instructions
+        for it, and costs much on others.
     hidden_sizes : sequence of int, default="auto" ((128, 128); images (300, 300))
         Widths of the encoder's hidden layers; the decoder mirrors them.
     latent_size : int, default="auto" (10; images 40)
@@ -234,6 +237,7 @@ class MGVAE(GenerativeSampler):
     _defaults = MGVAE_DEFAULTS
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         **GenerativeSampler._parameter_constraints,
+        "precision": [StrOptions({"float32", "bfloat16"})],
         "prior": [StrOptions({"majority", "standard"})],
         "n_exemplars": [Interval(Integral, 1, None, closed="left"), _AUTO],
         "n_remembered": [Interval(Integral, 0, None, closed="left"), _AUTO],
@@ -273,6 +277,7 @@ class MGVAE(GenerativeSampler):
         channels: Channels | None = None,
         network: Network = "auto",
         network_width: float = 0.25,
+        precision: Precision = "float32",
         hidden_sizes: Sequence[int] | Auto = "auto",
         latent_size: int | Auto = "auto",
         batch_size: int | Auto = "auto",
@@ -310,6 +315,7 @@ class MGVAE(GenerativeSampler):
         self.channels = channels
         self.network = network
         self.network_width = network_width
+        self.precision = precision
         self.hidden_sizes = hidden_sizes
         self.latent_size = latent_size
         self.batch_size = batch_size
@@ -471,6 +477,7 @@ class MGVAE(GenerativeSampler):
                 self.latent_size,
                 hidden_sizes=layer_sizes(self.hidden_sizes),
                 width=self.network_width,
+                precision=self.precision,
             ),
             Likelihood(job.spans),
             self.latent_size,
