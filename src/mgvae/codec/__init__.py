@@ -5,11 +5,14 @@ from mgvae.codec._infer import KindName, NumericScale
 from mgvae.codec._spans import Activation, LikelihoodName, Span
 from mgvae.codec._table_codec import ColumnSummary, TableCodec
 from mgvae.codec.containers import append_labels, append_rows, only_labels, only_rows, read_table
+from mgvae.codec.images import Channels, ImageCodec
 
 __all__ = [
     "Activation",
+    "Channels",
     "Column",
     "ColumnSummary",
+    "ImageCodec",
     "KindName",
     "LikelihoodName",
     "NumericScale",

@@ -346,8 +346,8 @@ class MGVAE(GenerativeSampler):
 
         Parameters
         ----------
-        name : {"paper-images", "paper-tables"}
-            The settings that were published for images or for tables.
+        name : {"paper-faces", "paper-images", "paper-tables"}
+            The settings that were published for CelebA, for small images or for tables.
         **changes : object
             Parameters of the constructor that shall be different.
 

@@ -126,6 +126,12 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
         "paper-images": {
             **_PUBLISHED, "scaling": "minmax", "n_exemplars": 10_000, "ewc_weight": 5e4,
         },
+        "paper-faces": {
+            **_PUBLISHED, "network_width": 1.0, "latent_size": 40, "n_exemplars": 2_000,
+            "pretrain_steps": "400 epochs", "finetune_steps": "100 epochs",
+            "pretrain_learning_rate": 5e-4, "finetune_learning_rate": 5e-4,
+            "ewc_weight": 50.0, "fisher_samples": 30,
+        },
         "paper-tables": {
             **_PUBLISHED, "scaling": "symmetric", "n_exemplars": 2_000, "ewc_weight": 500.0,
         },
