@@ -3,6 +3,7 @@
 import datetime as dt
 import io
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from mgvae import CGAN, CVAE, MGVAE, files
 from mgvae.cli._run import run
 from mgvae.errors import MGVAEError, ModelFileError, ParameterError
 from mgvae.networks import mlp_bodies
-from mgvae.storage._file import ModelFile, read_file, write_file
+from mgvae.storage._file import ModelFile, read_file, to_bytes
 
 HERE = Path(__file__).parent
 TINY = {"hidden_sizes": (6,), "latent_size": 2, "random_state": 0}
@@ -253,6 +254,21 @@ def test_what_cannot_be_saved(tmp_path, imbalanced):
     assert not list(tmp_path.iterdir())
 
 
+def test_too_much_to_save(tmp_path, imbalanced):
+    X, y = imbalanced
+    sampler = MGVAE(**FAST).fit(X, y)
+    path = tmp_path / "model.safetensors"
+    sampler.save(path)
+    before = path.read_bytes()
+    sampler.column_types = {"x" * 5_000_000: "integer"}
+    with pytest.raises(ParameterError, match="MiB"):
+        sampler.save(path)
+    sampler.column_types = dict.fromkeys(range(110_000), "integer")
+    with pytest.raises(ParameterError, match="too many parts"):
+        sampler.save(path)
+    assert path.read_bytes() == before
+
+
 def test_what_python_made_is_left_out(imbalanced, tmp_path):
     X, y = imbalanced
     sampler = MGVAE(
@@ -295,8 +311,6 @@ def test_a_zip_and_a_pipe(tmp_path):
     path.write_bytes(buffer.getvalue())
     with pytest.raises(ModelFileError):
         MGVAE.load(path)
-    import os
-
     os.mkfifo(tmp_path / "pipe")
     for other in (tmp_path / "pipe", tmp_path):
         with pytest.raises(ModelFileError, match="regular"):
@@ -395,7 +409,7 @@ def test_hostile_metadata_with_a_right_checksum(place, saved):
             del inner[last]
         else:
             inner[last] = value
-        write_file(saved, ModelFile(metadata, good.tensors))
+        saved.write_bytes(to_bytes(ModelFile(metadata, good.tensors)))
         with pytest.raises(ModelFileError):
             MGVAE.load(saved)
 
@@ -419,7 +433,7 @@ def test_hostile_tensors_with_a_right_checksum(saved):
         {**good.tensors, "name ": centres.clone()},
         {**good.tensors, "model.0.log_variance": torch.zeros(1)},
     ):
-        write_file(saved, ModelFile(good.metadata, tensors))
+        saved.write_bytes(to_bytes(ModelFile(good.metadata, tensors)))
         with pytest.raises(MGVAEError):
             MGVAE.load(saved).generate(3, "few")
 

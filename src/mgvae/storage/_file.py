@@ -21,21 +21,21 @@ import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from mgvae._atomic import atomic_write
 from mgvae.errors import ModelFileError, ParameterError
 
-__all__ = ["ModelFile", "parse", "read_file", "write_file"]
+__all__ = ["ModelFile", "parse", "read_file", "read_stream", "to_bytes"]
 
 _MOST_BYTES = 8 * 2**20  # of JSON
-_MOST_TENSORS = 65_536
-_MOST_OF_EACH = {b",": 1_000_000, b":": 300_000, b"[": 200_000, b"{": 200_000}
+_MOST_TENSORS = 16_384
+_MOST_QUOTES = 600_000
+_MOST_OF_EACH = {b",": 600_000, b":": 150_000, b"[": 100_000, b"{": 100_000}  # outside of texts
 _DTYPES: dict[str, np.dtype[Any]] = {
     "F32": np.dtype("<f4"),
     "F64": np.dtype("<f8"),
@@ -54,8 +54,8 @@ class ModelFile:
     tensors: dict[str, Tensor]
 
 
-def write_file(path: str | os.PathLike[str], file: ModelFile) -> None:
-    """Write a model file; it appears under its name only when it is whole."""
+def to_bytes(file: ModelFile) -> bytes:
+    """Give the bytes of a model file."""
     try:
         text = json.dumps(file.metadata, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -69,9 +69,8 @@ def write_file(path: str | os.PathLike[str], file: ModelFile) -> None:
     tensors = {name: t.detach().cpu().contiguous() for name, t in file.tensors.items()}
     table = {name: (_CODES[t.dtype], list(t.shape)) for name, t in tensors.items()}
     buffers = {name: t.numpy().tobytes() for name, t in tensors.items()}
-    whole = save(tensors, {"mgvae": text, "sha256": _digest(text, table, buffers)})
-    with atomic_write(path) as target:
-        target.write(whole)
+    whole: bytes = save(tensors, {"mgvae": text, "sha256": _digest(text, table, buffers)})
+    return whole
 
 
 def read_file(path: str | os.PathLike[str]) -> ModelFile:
@@ -79,21 +78,24 @@ def read_file(path: str | os.PathLike[str]) -> ModelFile:
     if not stat.S_ISREG(os.stat(path).st_mode):
         _refuse("it is not a regular file")
     with Path(path).open("rb") as source:
-        size = os.fstat(source.fileno()).st_size
-        length = int.from_bytes(source.read(8), "little")
-        if size < 10 or length > size - 8:
-            _refuse("it does not begin as a safetensors file, or is cut off")
-        if length > _MOST_BYTES:
-            _refuse(f"its header of {length} bytes is longer than the {_MOST_BYTES} allowed")
-        header = parse(source.read(length))
-        own = header.pop("__metadata__", None)
-        if not isinstance(own, dict) or set(own) != {"mgvae", "sha256"}:
-            _refuse("it is a safetensors file, but not one of mgvae")
-        if not all(isinstance(value, str) for value in own.values()):
-            _refuse("its metadata are not text")
-        places = _places(header, size - 8 - length)
-        data = bytearray(source.read(size - 8 - length))
-    view = memoryview(data)
+        return read_stream(source, os.fstat(source.fileno()).st_size)
+
+
+def read_stream(source: BinaryIO, size: int) -> ModelFile:
+    """Read a model file of so many bytes."""
+    length = int.from_bytes(source.read(8), "little")
+    if size < 10 or length > size - 8:
+        _refuse("it does not begin as a safetensors file, or is cut off")
+    if length > _MOST_BYTES:
+        _refuse(f"its header of {length} bytes is longer than the {_MOST_BYTES} allowed")
+    header = parse(source.read(length))
+    own = header.pop("__metadata__", None)
+    if not isinstance(own, dict) or set(own) != {"mgvae", "sha256"}:
+        _refuse("it is a safetensors file, but not one of mgvae")
+    if not all(isinstance(value, str) and value.isascii() for value in own.values()):
+        _refuse("its metadata are not plain text")
+    places = _places(header, size - 8 - length)
+    view = memoryview(source.read(size - 8 - length))
     buffers = {name: view[begin:end] for name, (_, _, begin, end) in places.items()}
     table = {name: (code, shape) for name, (code, shape, _, _) in places.items()}
     if own["sha256"] != _digest(own["mgvae"], table, buffers):
@@ -110,12 +112,15 @@ def parse(text: bytes) -> dict[str, Any]:
     >>> parse(b'{"a": [1, 2.5]}')
     {'a': [1, 2.5]}
     """
+    if not text.isascii() or text.count(b'"') > _MOST_QUOTES:
+        _refuse("its JSON is not plain, or has too many texts")
     structure = _STRING.sub(b"", text)
-    if not text.isascii() or any(structure.count(c) > most for c, most in _MOST_OF_EACH.items()):
-        _refuse("its JSON is not plain, or has too many parts")
+    if any(structure.count(c) > most for c, most in _MOST_OF_EACH.items()):
+        _refuse("its JSON has too many parts")
     try:
         value = json.loads(text, object_pairs_hook=_once, parse_constant=_refuse_constant)
-        json.dumps(value, ensure_ascii=False).encode()  # half characters cannot be printed
+        if b"\\ud" in text.lower():  # half a character, without its other half, cannot be printed
+            json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         _refuse(f"its JSON is broken ({error})")
     return value if isinstance(value, dict) else _refuse("its JSON is not an object")

@@ -1,6 +1,7 @@
 """A fitted sampler -> a model file."""
 
 import datetime as dt
+import io
 import os
 import platform
 from typing import TYPE_CHECKING, Any
@@ -11,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from mgvae import __version__
-from mgvae._atomic import check_writable
+from mgvae._atomic import atomic_write, check_writable
 from mgvae.codec import TableCodec
 from mgvae.codec._storage import plain
 from mgvae.errors import ModelFileError, ParameterError
-from mgvae.storage._file import ModelFile, write_file
+from mgvae.storage._file import ModelFile, read_stream, to_bytes
 from mgvae.storage._plain import hoist, store_settings
 from mgvae.storage._read import SCHEMA_VERSION, revive
 from mgvae.storage._templates import describe_template, same_template
@@ -30,8 +31,9 @@ def save_sampler(sampler: "GenerativeSampler", path: str | os.PathLike[str]) -> 
     """Write a fitted sampler; what is written is known to load again."""
     check_is_fitted(sampler, "classes_")
     check_writable(path)
-    file = pack(sampler)
+    content = to_bytes(pack(sampler))
     try:
+        file = read_stream(io.BytesIO(content), len(content))
         again = revive(file, {type(sampler).__name__: type(sampler)}).sampler
     except ModelFileError as error:
         raise ParameterError(f"this sampler cannot be saved: {error}.") from error
@@ -40,7 +42,8 @@ def save_sampler(sampler: "GenerativeSampler", path: str | os.PathLike[str]) -> 
             "this sampler cannot be saved: its table has column names or types that a model file "
             "cannot hold. Give the columns text for names and plain types."
         )
-    write_file(path, file)
+    with atomic_write(path) as target:
+        target.write(content)
 
 
 def pack(sampler: "GenerativeSampler") -> ModelFile:
