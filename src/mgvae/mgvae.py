@@ -50,6 +50,7 @@ Positions = NDArray[np.int64]
 
 _BLOCK = 16_384  # rows that pass through a network at once when nothing is learned
 _FISHER_BYTES = 512 * 2**20  # memory for the single-sample gradients of one chunk
+_COPIES = 2  # of a layer's outputs that are in memory at once: themselves and their gradients
 _VARIANCE_RATE = 5.0  # the likelihood's variances learn this many times faster than the weights
 
 
@@ -356,9 +357,27 @@ def fisher_of_generated(
         parts = elbo(model, x[None], noise[None], model.mean(exemplars))
         return (parts.reconstruction - parts.divergence).sum()
 
-    floats = sum(p.numel() for p in vae.parameters()) + n_exemplars * rows.shape[1]
+    encoded = _outputs(vae.encoder, exemplars[:1]) + rows.shape[1]
+    decoded = _outputs(vae.decoder, centres[:1].to(device))
+    weights = sum(p.numel() for p in vae.parameters())
+    floats = weights + _COPIES * ((n_exemplars + 1) * encoded + decoded)
     chunk = max(1, min(n, _FISHER_BYTES // (4 * floats)))
     return fisher_diagonal(vae, single, generated, noise, chunk=chunk)
+
+
+@torch.no_grad()
+def _outputs(network: nn.Module, row: Tensor) -> int:
+    """Count the numbers that all layers of a network give for one row."""
+    counts: list[int] = []
+    hooks = [
+        layer.register_forward_hook(lambda _, __, output: counts.append(output.numel()))
+        for layer in network.modules()
+        if not any(True for _ in layer.children())
+    ]
+    network(row)
+    for hook in hooks:
+        hook.remove()
+    return sum(counts)
 
 
 @torch.no_grad()
