@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from mgvae import __version__
-from mgvae.cli import balance, bench, grid, info, report, sample
+from mgvae.cli import balance, bench, compare, grid, info, report, sample
 
 __all__ = ["app"]
 
@@ -42,3 +42,4 @@ app.command(epilog=report.EXAMPLES)(report.report)
 app.command(epilog=info.EXAMPLES)(info.info)
 app.command(epilog=sample.EXAMPLES)(sample.sample)
 app.command(epilog=grid.EXAMPLES)(grid.grid)
+app.command(epilog=compare.EXAMPLES)(compare.compare)

@@ -303,7 +303,7 @@ def balance(
     )
     if page is not None:
         found = _quality(loaded, X, y, sampler, shlex.join(command))
-        write_page(found, page)
+        write_page(found.to_html(), page)
         show(found, console)
     if json:
         report = summary.as_dict() | {

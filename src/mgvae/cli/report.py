@@ -127,7 +127,7 @@ def report(
         random_state=seed,
     )
     if output is not None:
-        write_page(found, output)
+        write_page(found.to_html(), output)
     if json:
         print_json(found.as_dict())
     show(found, Console(quiet=quiet or json, highlight=False, markup=False))
@@ -142,16 +142,15 @@ def check_page(path: str, *, force: bool, option: str) -> None:
     check_packages()
 
 
-def write_page(found: "QualityReport", path: str) -> None:
-    """Write the page, whole or not at all."""
+def write_page(page: str, path: str) -> None:
+    """Write a page, whole or not at all."""
     from mgvae._atomic import atomic_write, write_stdout
 
-    page = found.to_html().encode()
     if path == "-":
-        write_stdout(page)
+        write_stdout(page.encode())
         return
     with atomic_write(path) as file:
-        file.write(page)
+        file.write(page.encode())
 
 
 def show(found: "QualityReport", console: "Console") -> None:

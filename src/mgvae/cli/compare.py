@@ -1,0 +1,205 @@
+"""``mgvae compare``: whether over-sampling helps on a table."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from mgvae.cli._options import (
+    Debug,
+    Delimiter,
+    Drop,
+    Encoding,
+    Force,
+    Input,
+    InputFormat,
+    Json,
+    Missing,
+    NoHeader,
+    Quiet,
+    Types,
+)
+from mgvae.errors import ParameterError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mgvae.compare import Comparison
+
+__all__ = ["EXAMPLES", "compare"]
+
+_SHORT = {
+    "balanced_accuracy": "bal.acc",
+    "gm": "GM",
+    "f1": "F1",
+    "recall": "recall",
+    "precision": "prec.",
+    "average_precision": "AP",
+    "roc_auc": "AUC",
+    "brier": "Brier",
+    "log_loss": "logloss",
+}
+
+EXAMPLES = """\b
+Examples:
+  mgvae compare loans.csv --target default
+  mgvae compare loans.csv -t default --model lightgbm --jobs 2 --report compare.html
+  mgvae compare visits.csv -t ill --groups patient --folds 3 --repeats 5
+  mgvae compare a.csv -t y --method MGVAE --method imblearn.over_sampling:ADASYN
+"""
+
+
+def compare(
+    source: Input,
+    target: Annotated[
+        str, typer.Option("--target", "-t", metavar="COLUMN", help="Column that holds the class.")
+    ],
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Classifier: logistic, random_forest, lightgbm, knn, mlp or package.module:Class; "
+            "the first two unless given. Repeatable.",
+        ),
+    ] = None,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METHOD",
+            help='"class weights", ROS, SMOTE, CVAE, MGVAE or package.module:Class of a sampler; '
+            "the first five unless given. Nothing, and a tuned threshold, always take part. "
+            "Repeatable.",
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Rows with the same value stay together in every split; the column is no feature.",
+        ),
+    ] = None,
+    folds: Annotated[int | None, typer.Option(metavar="N", help="Parts of a split.")] = None,
+    repeats: Annotated[int | None, typer.Option(metavar="N", help="How often to split.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(metavar="SEED", min=0, help="Decides every random choice.")
+    ] = None,
+    jobs: Annotated[int, typer.Option(metavar="N", help="Cells at once, one thread each.")] = 1,
+    page: Annotated[
+        str | None, typer.Option("--report", metavar="FILE", help="HTML page to write.")
+    ] = None,
+    results: Annotated[
+        Path,
+        typer.Option(
+            metavar="FOLDER",
+            help="Where results are kept, one file for each cell; a run that was interrupted goes "
+            "on from there.",
+        ),
+    ] = Path("results"),
+    drop: Drop = None,
+    types: Types = None,
+    missing: Missing = None,
+    no_header: NoHeader = False,
+    delimiter: Delimiter = None,
+    encoding: Encoding = None,
+    input_format: InputFormat = None,
+    force: Force = False,
+    json: Json = False,
+    quiet: Quiet = False,
+    debug: Debug = False,  # noqa: ARG001 (looked for where errors are caught)
+) -> None:
+    """Find out whether over-sampling helps on a table.
+
+    Cross-validates classifiers with nothing done, a tuned threshold, class weights and
+    over-samplers, and says in words what each is worth.
+    """
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from mgvae import compare as library
+    from mgvae.cli._columns import check_columns
+    from mgvae.cli._load import load
+    from mgvae.cli._output import print_json
+    from mgvae.cli.report import check_page, write_page
+
+    if jobs == 0:
+        raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
+    if page is not None:
+        check_page(page, force=force, option="--report")
+    loaded = load(
+        source,
+        target,
+        drop=drop,
+        types=types,
+        missing=missing,
+        no_header=no_header,
+        delimiter=delimiter,
+        encoding=encoding,
+        input_format=input_format,
+    )
+    X, members = loaded.X, None
+    if groups is not None:
+        check_columns([groups], X.column_names, "--groups")
+        members = _codes(X[groups])
+        X = X.drop_columns([groups])
+    given: dict[str, Any] = {
+        "models": model,
+        "methods": method,
+        "folds": folds,
+        "repeats": repeats,
+        "random_state": seed,
+        "column_types": {k: v for k, v in loaded.kinds.items() if k != groups} or None,
+    }
+    console = Console(stderr=True, quiet=quiet or json)
+    with Progress(console=console, transient=True) as bar:
+        task = bar.add_task("comparing", total=None)
+        found = library.compare(
+            X,
+            loaded.y.to_numpy(),
+            groups=members,
+            jobs=jobs,
+            store=results,
+            target=target,
+            progress=lambda done, total: bar.update(task, completed=done, total=total),
+            **{name: value for name, value in given.items() if value is not None},
+        )
+    if page is not None:
+        write_page(found.to_html(), page)
+    if json:
+        print_json(found.as_dict())
+    _show(found, Console(quiet=quiet or json, highlight=False, markup=False))
+
+
+def _codes(column: Any) -> Any:
+    """Give the cells as numbers, equal where cells are; missing ones are a group of their own."""
+    import pyarrow.compute as pc
+
+    return pc.fill_null(column.combine_chunks().dictionary_encode().indices, -1).to_numpy()
+
+
+def _show(found: "Comparison", console: "Console") -> None:
+    """Print tables and verdicts."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from mgvae.cli._summary import printable
+
+    for model, methods in found.scores.items():
+        console.print(f"{printable(model)}, {found.repeats} x {found.folds} folds")
+        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+        table.add_column("method", overflow="fold")
+        for title in (*_SHORT.values(), "s"):
+            table.add_column(title, justify="right", no_wrap=True)
+        for method in methods:
+            cells = []
+            for metric in _SHORT:
+                best = found.best(model, metric) == method
+                cells.append(
+                    Text(f"{found.mean(model, method, metric):.3f}", "bold" if best else "")
+                )
+            seconds = f"{found.mean(model, method, 'seconds'):.2f}"
+            table.add_row(Text(printable(method)), *cells, seconds)
+        console.print(table)
+        console.print(printable(found.verdicts[model]), soft_wrap=True)
+        console.print()
+    for name, why in found.failures.items():
+        console.print(printable(f"Left out: {name}: {why}"), soft_wrap=True)

@@ -1,0 +1,322 @@
+"""Does over-sampling help on these data? The comparison and what it found."""
+
+import hashlib
+import json
+import platform
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mgvae.bench.cells import Cell
+from mgvae.bench.runner import run_cells, waiting
+from mgvae.bench.store import Store
+from mgvae.codec import Column, KindName, read_table
+from mgvae.compare._methods import METHODS, check_names
+from mgvae.compare._scores import LOWER_IS_BETTER, METRICS
+from mgvae.compare._statistics import holm, paired_difference
+from mgvae.compare._verdict import verdict
+from mgvae.compare._work import Data, Work, smallest
+from mgvae.errors import DataError, ParameterError
+
+__all__ = ["Comparison", "Difference", "compare"]
+
+BASELINE = "tuned threshold"
+_PACKAGES = ("mgvae", "torch", "numpy", "scikit-learn", "imbalanced-learn")
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How far a method is from the baseline.
+
+    Parameters
+    ----------
+    model, method, metric : str
+        Whose difference, in what.
+    mean, low, high : float
+        The mean over the splits, and the ends of its 95% interval.
+    p_value : float
+        By the corrected resampled t-test, raised by Holm's rule over the methods.
+    better : bool or None
+        Whether the method is better than the baseline; None if that cannot be told.
+    """
+
+    model: str
+    method: str
+    metric: str
+    mean: float
+    low: float
+    high: float
+    p_value: float
+    better: bool | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What :func:`compare` found.
+
+    Parameters
+    ----------
+    target : str
+        The column that holds the class.
+    classes : dict of str to int
+        Rows by class.
+    minority : str
+        The smallest class, which recall and precision are about.
+    baseline : str
+        What differences are taken to.
+    folds, repeats : int
+        How rows were split.
+    seed : int
+        What decided the splits and all other randomness.
+    scores : dict
+        By model, method and metric: one score for each split; ``"seconds"`` is the time to fit.
+    differences : list of Difference
+        To the baseline.
+    verdicts : dict of str to str
+        By model, in words.
+    failures : dict of str to str
+        What was left out, and why.
+    versions : dict
+        Of everything that decides a figure.
+    """
+
+    target: str
+    classes: dict[str, int]
+    minority: str
+    baseline: str
+    folds: int
+    repeats: int
+    seed: int
+    scores: dict[str, dict[str, dict[str, list[float]]]]
+    differences: list[Difference]
+    verdicts: dict[str, str]
+    failures: dict[str, str]
+    versions: dict[str, str]
+
+    def mean(self, model: str, method: str, metric: str) -> float:
+        """Give a mean over all splits."""
+        return float(np.mean(self.scores[model][method][metric]))
+
+    def best(self, model: str, metric: str) -> str:
+        """Give the method with the best mean."""
+        sign = -1 if metric in LOWER_IS_BETTER else 1
+        return max(self.scores[model], key=lambda method: sign * self.mean(model, method, metric))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Give everything as plain data."""
+        return asdict(self)
+
+    def to_json(self) -> str:
+        """Give everything as JSON."""
+        return json.dumps(self.as_dict(), allow_nan=False)
+
+    def to_html(self) -> str:
+        """Give a page that needs nothing but itself; jinja2 (``mgvae[report]``) makes it."""
+        from mgvae.report._page import render
+
+        return render("compare.html", {"found": self, "metrics": METRICS})
+
+
+def compare(
+    X: Any,
+    y: Any,
+    *,
+    models: Sequence[str] = ("logistic", "random_forest"),
+    methods: Sequence[str] = METHODS,
+    groups: Any = None,
+    folds: int = 5,
+    repeats: int = 2,
+    random_state: int = 0,
+    jobs: int = 1,
+    store: str | Path | None = None,
+    column_types: Mapping[Any, KindName] | None = None,
+    target: str = "target",
+    progress: Callable[[int, int], None] | None = None,
+) -> Comparison:
+    """Cross-validate treatments of imbalance and say what they are worth.
+
+    Encoders, samplers and classifiers see training rows only; thresholds are tuned inside them.
+
+    Parameters
+    ----------
+    X : array, pandas or polars DataFrame, or pyarrow Table
+        The rows.
+    y : array-like
+        Their classes.
+    models : sequence of str
+        Classifiers: ``"logistic"``, ``"random_forest"``, ``"lightgbm"``, ``"knn"``, ``"mlp"``, or
+        ``"package.module:Class"``.
+    methods : sequence of str
+        Treatments: ``"nothing"``, ``"tuned threshold"``, ``"class weights"``, ``"ROS"``,
+        ``"SMOTE"`` (SMOTENC where there are categories), ``"CVAE"``, ``"MGVAE"``, or
+        ``"package.module:Class"`` of any sampler. The first two are always among them.
+    groups : array-like, optional
+        Rows of one group (a patient, a customer) stay on one side of every split.
+    folds, repeats : int
+        Repeated, stratified cross-validation.
+    random_state : int
+        Decides the splits and all other randomness.
+    jobs : int
+        Splits worked out at once.
+    store : path, optional
+        Folder in which results are kept, the same as of ``mgvae bench``; an interrupted comparison
+        goes on where it was. Not kept unless given.
+    column_types : mapping of column to str, optional
+        Kinds of columns that are not what their values suggest.
+    target : str
+        What the classes are called on the page.
+    progress : callable, optional
+        Called as ``progress(done, total)``.
+
+    Returns
+    -------
+    comparison : Comparison
+        Scores, differences to the tuned threshold, and verdicts; ``to_json``, ``to_html``.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_classification
+    >>> from mgvae.compare import compare
+    >>> X, y = make_classification(200, 4, weights=[0.8], random_state=0)
+    >>> found = compare(X, y, models=["logistic"], methods=["ROS"], folds=2, repeats=1)
+    >>> list(found.scores["logistic"])
+    ['nothing', 'tuned threshold', 'ROS']
+    """
+    models = list(dict.fromkeys(models))
+    methods = list(dict.fromkeys(["nothing", BASELINE, *methods]))
+    check_names(models, methods)
+    labels, codes, counts = _read_classes(y, folds, repeats)
+    members = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
+    data = Data(X, codes, members, column_types)
+    name = f"data-{_fingerprint(data, labels)}"
+    cells = [
+        Cell(
+            name, method, "compare", seed=random_state,
+            parameters={"model": model, "folds": folds, "repeat": repeat, "fold": fold,
+                        "version": version("mgvae")},
+        )
+        for repeat in range(repeats) for fold in range(folds)
+        for model in models for method in methods
+    ]  # fmt: skip
+    with tempfile.TemporaryDirectory() as folder:
+        kept = Store(folder if store is None else store)
+        todo = waiting(cells, kept, retry=True)
+        done = len(cells) - len(todo)
+        for _ in run_cells(todo, Work(data), kept, jobs=jobs):
+            done += 1
+            if progress is not None:
+                progress(done, len(cells))
+        scores, failures = _collect(cells, kept)
+    differences = _differences(scores, folds)
+    rare = str(labels[smallest(codes)])
+    return Comparison(
+        target,
+        {str(label): int(count) for label, count in zip(labels, counts, strict=True)},
+        rare,
+        BASELINE,
+        folds,
+        repeats,
+        random_state,
+        scores,
+        differences,
+        {model: verdict(methods, folds) for model, methods in scores.items()},
+        failures,
+        {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
+    )
+
+
+def _read_classes(
+    y: Any, folds: int, repeats: int
+) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
+    if folds < 2 or repeats < 1:
+        raise ParameterError(f"folds must be at least 2 and repeats 1; got {folds}, {repeats}.")
+    labels, codes, counts = np.unique(np.asarray(y), return_inverse=True, return_counts=True)
+    if len(labels) < 2:
+        raise DataError(f"y must hold two classes or more; it holds {labels.tolist()!r}.")
+    if counts.min() < folds:
+        raise DataError(
+            f"every class needs a row in each of the {folds} folds; class "
+            f"{labels[counts.argmin()]!s} has {counts.min()}. Lower folds."
+        )
+    return labels, codes.reshape(-1), counts
+
+
+def _fingerprint(data: Data, labels: NDArray[Any]) -> str:
+    """Name the data by their content, so that results of other data are never taken for theirs."""
+    digest = hashlib.sha256()
+    target = Column("", data.y)
+    groups = [] if data.groups is None else [Column("", data.groups)]
+    for column in [*read_table(data.X).columns, target, *groups]:
+        digest.update(repr((column.name, column.dtype, column.levels)).encode())
+        values = column.values
+        if column.missing is not None:
+            digest.update(np.packbits(column.missing).tobytes())
+            values = values[~column.missing]
+        plain = values.dtype.kind in "biufmM"
+        digest.update(
+            np.ascontiguousarray(values).tobytes() if plain else repr(values.tolist()).encode()
+        )
+    digest.update(repr((labels.tolist(), sorted((data.column_types or {}).items()))).encode())
+    return digest.hexdigest()[:12]
+
+
+def _collect(
+    cells: Sequence[Cell], store: Store
+) -> tuple[dict[str, dict[str, dict[str, list[float]]]], dict[str, str]]:
+    """Gather the scores; a method that failed on any split is left out, with its first error."""
+    failures: dict[str, str] = {}
+    for cell in cells:
+        error = None if store.has(cell) else store.error(cell)
+        if error is not None:
+            name = f"{cell.method} with {cell.parameters['model']}"
+            failures.setdefault(name, f"{error['error']}: {error['message']}")
+    scores: dict[str, dict[str, dict[str, list[float]]]] = {}
+    for cell in cells:
+        model = cell.parameters["model"]
+        if f"{cell.method} with {model}" in failures:
+            continue
+        result = store.get(cell) or {}
+        figures = {**result["metrics"], "seconds": result["seconds"]["fit"]}
+        place = scores.setdefault(model, {}).setdefault(cell.method, {})
+        for metric, value in figures.items():
+            place.setdefault(metric, []).append(value)
+    for model in {cell.parameters["model"] for cell in cells}:
+        for method in ("nothing", BASELINE):
+            if method not in scores.get(model, {}):
+                why = failures[f"{method} with {model}"]
+                raise DataError(f"{method} with {model} failed, so there is no measure: {why}")
+    return scores, failures
+
+
+def _differences(
+    scores: Mapping[str, Mapping[str, Mapping[str, list[float]]]], folds: int
+) -> list[Difference]:
+    found = []
+    for model, methods in scores.items():
+        for metric in METRICS:
+            others = [method for method in methods if method != BASELINE]
+            base = methods[BASELINE][metric]
+            intervals = [paired_difference(methods[m][metric], base, folds) for m in others]
+            raised = holm([interval.p_value for interval in intervals])
+            for method, interval, p_value in zip(others, intervals, raised, strict=True):
+                higher = interval.mean > 0
+                better = None if p_value >= 0.05 else higher != (metric in LOWER_IS_BETTER)
+                found.append(
+                    Difference(
+                        model,
+                        method,
+                        metric,
+                        interval.mean,
+                        interval.low,
+                        interval.high,
+                        p_value,
+                        better,
+                    )
+                )
+    return found

@@ -1,0 +1,241 @@
+"""What a cell of a comparison does: one method with one classifier on one split.
+
+Only training rows are shown to encoder, sampler and classifier, and thresholds are tuned by
+cross-validation among them. A sampler that gives rows of the test part, which it cannot know, is
+found out.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import has_fit_parameter
+
+from mgvae.bench.cells import Cell
+from mgvae.bench.metrics import best_threshold
+from mgvae.codec import KindName
+from mgvae.compare._encode import Indicators, Numbers
+from mgvae.compare._methods import make_model, make_sampler
+from mgvae.compare._scores import scores
+from mgvae.errors import DataError, MGVAEError
+from mgvae.probabilities import BalancedClassifier, correct_priors
+
+__all__ = ["Data", "LeakError", "NotApplicableError", "Work"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Predict = Callable[[Floats], tuple[Codes, Floats]]
+Resampler = Callable[[Floats, Codes], tuple[Floats, Codes]]
+
+_INNER = 3  # folds in which a threshold is tuned
+
+
+class LeakError(MGVAEError, RuntimeError):
+    """A sampler gave rows that it must not know."""
+
+
+class NotApplicableError(MGVAEError, RuntimeError):
+    """A method has no meaning for a classifier."""
+
+
+@dataclass(frozen=True)
+class Data:
+    """The rows that are compared on.
+
+    Parameters
+    ----------
+    X : array or table
+        The rows.
+    y : ndarray of int
+        Their classes, numbered.
+    groups : ndarray of int or None
+        Rows of one group are never on both sides of a split.
+    column_types : mapping or None
+        Kinds of columns that are not what their values suggest.
+    """
+
+    X: Any
+    y: Codes
+    groups: Codes | None
+    column_types: Mapping[Any, KindName] | None
+
+    def split(self, folds: int, seed: int, repeat: int, fold: int) -> tuple[Codes, Codes]:
+        """Give the training and test rows of one split."""
+        state = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
+        splits = _splitter(folds, self.groups, state).split(self.y, self.y, self.groups)
+        train, test = list(splits)[fold]
+        return train, test
+
+
+@dataclass(frozen=True)
+class Work:
+    """The work of a comparison, to be handed to :func:`mgvae.bench.runner.run_cells`."""
+
+    data: Data
+
+    def __call__(self, cell: Cell) -> dict[str, Any]:
+        """Work out one cell."""
+        settings = cell.parameters
+        split = settings["repeat"], settings["fold"]
+        train, test = self.data.split(settings["folds"], cell.seed, *split)
+        y, y_test = self.data.y[train], self.data.y[test]
+        X, X_test = take(self.data.X, train), take(self.data.X, test)
+        groups = None if self.data.groups is None else self.data.groups[train]
+        seeds = np.random.SeedSequence([cell.seed, *split]).generate_state(3)
+        for_model, for_sampler, for_threshold = (int(seed) for seed in seeds)
+        started = time.perf_counter()
+        encoder = Numbers(self.data.column_types).fit(X)
+        Z, Z_test = encoder.transform(X), encoder.transform(X_test)
+        model = make_model(settings["model"], for_model)
+        estimator = make_pipeline(Indicators(encoder.categorical_), model)
+        if cell.method == "nothing":
+            predict = _plain(estimator.fit(Z, y))
+        elif cell.method == "tuned threshold":
+            predict = _tuned(estimator, Z, y, groups, for_threshold)
+        elif cell.method == "class weights":
+            predict = _weighted(estimator, Z, y)
+        else:
+            sampler = make_sampler(cell.method, for_sampler, y, encoder.categorical_)
+            resample = _guarded(sampler, encoder, X, Z_test)
+            predict = _plain(BalancedClassifier(estimator, _Resample(resample)).fit(Z, y))
+        seconds = time.perf_counter() - started
+        predicted, probabilities = predict(Z_test)
+        n_classes = int(self.data.y.max()) + 1
+        return {
+            "metrics": scores(y_test, predicted, probabilities, smallest(self.data.y)),
+            "seconds": {"fit": round(seconds, 3)},
+            "rows": {
+                "train": np.bincount(y, minlength=n_classes).tolist(),
+                "test": np.bincount(y_test, minlength=n_classes).tolist(),
+            },
+        }
+
+
+def take(X: Any, rows: Codes) -> Any:
+    """Give some rows of any container."""
+    return X.take(rows) if type(X).__module__ == "pyarrow.lib" else _safe_indexing(X, rows)
+
+
+def smallest(y: Codes) -> int:
+    """Give the smallest class, the last of several."""
+    counts = np.bincount(y)
+    return int(np.flatnonzero(counts == counts.min())[-1])
+
+
+class _Resample(BaseEstimator):  # type: ignore[misc]
+    """A sampler that does what a function does."""
+
+    def __init__(self, how: Resampler) -> None:
+        self.how = how
+
+    def fit_resample(self, X: Floats, y: Codes) -> tuple[Floats, Codes]:
+        return self.how(X, y)
+
+
+def _guarded(sampler: Any, encoder: Numbers, X: Any, Z_test: Floats) -> Resampler:
+    """Let a sampler resample, and look whether it gives rows that it must not know.
+
+    A generative sampler sees the table itself, another one its numbers.
+    """
+    from mgvae.samplers._base import GenerativeSampler
+
+    def resample(Z: Floats, y: Codes) -> tuple[Floats, Codes]:
+        if isinstance(sampler, GenerativeSampler):
+            sampler.set_params(column_types=encoder.column_types)
+            X_new, y_new = sampler.fit_resample(X, y)
+            Z_new = encoder.transform(X_new)
+        else:
+            Z_new, y_new = sampler.fit_resample(Z, y)
+        _check_leak(Z_new, Z, Z_test)
+        return np.asarray(Z_new, np.float64), np.asarray(y_new)
+
+    return resample
+
+
+def _check_leak(given: Floats, known: Floats, hidden: Floats) -> None:
+    """Raise if rows were given that stand in the test part and not in the training part.
+
+    Where a column is continuous that cannot be chance; in other tables it can, and nothing is said.
+    """
+    if not any(len(np.unique(column)) > 0.5 * len(column) for column in known.T):
+        return
+    seen, secret = _keys(known), _keys(hidden)
+    new = [key for key in _keys_in_order(given) if key not in seen]
+    leaked = sum(key in secret for key in new)
+    if leaked > 1 + 0.01 * len(new):
+        raise LeakError(
+            f"the sampler gave {leaked} rows that stand in the test part and not in the training "
+            "part: it has seen what it must not see, and its scores would mean nothing."
+        )
+
+
+def _keys_in_order(rows: Floats) -> list[bytes]:
+    rows = np.ascontiguousarray(rows, dtype=np.float64) + 0.0  # -0 becomes 0
+    return [row.tobytes() for row in rows]
+
+
+def _keys(rows: Floats) -> set[bytes]:
+    return set(_keys_in_order(rows))
+
+
+def _plain(fitted: Any) -> Predict:
+    if not hasattr(fitted, "predict_proba"):
+        raise NotApplicableError("the classifier gives no probabilities (predict_proba).")
+    return lambda Z: (fitted.predict(Z), fitted.predict_proba(Z))
+
+
+def _tuned(estimator: Any, Z: Floats, y: Codes, groups: Codes | None, seed: int) -> Predict:
+    """Train as always, and choose the threshold by cross-validation among the training rows.
+
+    Of several classes, each probability is divided by the share of its class instead.
+    """
+    fitted = clone(estimator).fit(Z, y)
+    _plain(fitted)
+    if int(y.max()) > 1:
+        shares = np.bincount(y) / len(y)
+        return lambda Z: ((fitted.predict_proba(Z) / shares).argmax(1), fitted.predict_proba(Z))
+    rare = smallest(y)
+    score = np.empty(len(y))
+    folds = min(_INNER, int(np.bincount(y).min()))
+    if folds < 2:
+        raise DataError("a threshold can be tuned only with two training rows of every class.")
+    for train, test in _splitter(folds, groups, seed).split(Z, y, groups):
+        if len(np.unique(y[train])) < 2:
+            raise DataError("there are too few groups with the rare class to tune a threshold.")
+        score[test] = clone(estimator).fit(Z[train], y[train]).predict_proba(Z[test])[:, rare]
+    threshold = best_threshold((y == rare).astype(np.int64), score)
+
+    def predict(Z: Floats) -> tuple[Codes, Floats]:
+        said = fitted.predict_proba(Z)
+        return np.where(said[:, rare] >= threshold, rare, 1 - rare), said
+
+    return predict
+
+
+def _weighted(estimator: Any, Z: Floats, y: Codes) -> Predict:
+    """Train with weights that make all classes count alike; correct the probabilities for it."""
+    name, model = estimator.steps[-1]
+    if "class_weight" in model.get_params():
+        fitted = estimator.set_params(**{f"{name}__class_weight": "balanced"}).fit(Z, y)
+    elif has_fit_parameter(model, "sample_weight"):
+        weights = compute_sample_weight("balanced", y)
+        fitted = estimator.fit(Z, y, **{f"{name}__sample_weight": weights})
+    else:
+        raise NotApplicableError(f"{type(model).__name__} takes no weights.")
+    _plain(fitted)
+    shares = np.bincount(y) / len(y)
+    even = np.full(len(shares), 1 / len(shares))
+    return lambda Z: (fitted.predict(Z), correct_priors(fitted.predict_proba(Z), shares, even))
+
+
+def _splitter(folds: int, groups: Codes | None, seed: int) -> Any:
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    return kind(folds, shuffle=True, random_state=seed)

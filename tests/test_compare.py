@@ -1,0 +1,317 @@
+"""compare: no leak, honest statistics, resumable, and a verdict that follows from the scores."""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from imblearn.metrics import geometric_mean_score
+from imblearn.over_sampling import RandomOverSampler
+from scipy import stats
+from sklearn import metrics
+from sklearn.datasets import make_classification
+from sklearn.linear_model import LogisticRegression
+
+from mgvae.bench.store import Store
+from mgvae.cli._run import run
+from mgvae.compare import Comparison, compare
+from mgvae.compare._encode import Numbers
+from mgvae.compare._scores import METRICS, scores
+from mgvae.compare._statistics import holm, paired_difference
+from mgvae.compare._verdict import verdict
+from mgvae.compare._work import Data, LeakError, _check_leak
+from mgvae.errors import DataError, ParameterError
+
+QUICK = {"models": ["logistic"], "folds": 3, "repeats": 1}
+HERE = __name__
+
+
+def table(n: int = 240, n_classes: int = 2) -> tuple[np.ndarray, np.ndarray]:
+    weights = [0.85] if n_classes == 2 else [0.75, 0.15]
+    return make_classification(
+        n, 5, n_informative=4, n_redundant=0, n_classes=n_classes, weights=weights, class_sep=0.6,
+        random_state=0,
+    )  # fmt: skip
+
+
+# no leak
+
+
+class Suspicious(LogisticRegression):
+    """A classifier that will not judge rows that it was trained on."""
+
+    def fit(self, X, y):
+        self.seen_ = {row.tobytes() for row in np.ascontiguousarray(X)}
+        return super().fit(X, y)
+
+    def predict_proba(self, X):
+        if any(row.tobytes() in self.seen_ for row in np.ascontiguousarray(X)):
+            raise LeakError("these rows were trained on")
+        return super().predict_proba(X)
+
+
+def test_nothing_is_trained_on_the_rows_it_is_judged_by() -> None:
+    X, y = table()
+    with pytest.raises(LeakError):  # it would notice
+        Suspicious().fit(X, y).predict_proba(X[:3])
+    found = compare(X, y, **QUICK | {"models": [f"{HERE}:Suspicious"]}, methods=["ROS", "SMOTE"])
+    assert not found.failures
+
+
+class Leaky(RandomOverSampler):
+    """Hands out rows of the test part, in the very numbers that the fold gives them."""
+
+    stolen: np.ndarray
+
+    def fit_resample(self, X, y):
+        X_new, y_new = super().fit_resample(X, y)
+        return np.concatenate([X_new, self.stolen[:20]]), np.append(y_new, np.ones(20, int))
+
+
+def test_a_leaking_sampler_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = table()
+    transform = Numbers.transform
+
+    def overheard(self: Numbers, rows: np.ndarray) -> np.ndarray:
+        Leaky.stolen = transform(self, rows)  # last of the test rows
+        return Leaky.stolen
+
+    monkeypatch.setattr(Numbers, "transform", overheard)
+    monkeypatch.setattr(Leaky, "stolen", X, raising=False)
+    found = compare(X, y, **QUICK, methods=[f"{HERE}:Leaky", "ROS"])
+    (name,) = found.failures
+    assert name == f"{HERE}:Leaky with logistic"
+    assert found.failures[name].startswith("LeakError: the sampler gave 20 rows")
+    assert list(found.scores["logistic"]) == ["nothing", "tuned threshold", "ROS"]
+
+
+def test_what_counts_as_a_leak() -> None:
+    rng = np.random.default_rng(0)
+    known, hidden = rng.normal(size=(50, 2)), rng.normal(size=(20, 2))
+    _check_leak(np.concatenate([known, known + 0.1, known]), known, hidden)
+    with pytest.raises(LeakError, match="5 rows"):
+        _check_leak(np.concatenate([known, hidden[:5]]), known, hidden)
+    few = rng.integers(3, size=(70, 2)).astype(float)  # where rows meet by chance
+    _check_leak(few, few[:30], few[30:])
+
+
+def test_groups_stay_together() -> None:
+    rng = np.random.default_rng(0)
+    groups, y = rng.integers(30, size=200), rng.integers(2, size=200)
+    data = Data(np.zeros((200, 1)), y, groups, None)
+    seen = []
+    for fold in range(4):
+        train, test = data.split(4, 0, 0, fold)
+        assert not set(groups[train]) & set(groups[test])
+        seen.extend(test)
+    assert sorted(seen) == list(range(200))
+
+
+# statistics
+
+
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=3, max_size=20))
+def test_without_overlap_it_is_the_paired_t_test(pairs: list[tuple[float, float]]) -> None:
+    a, b = np.array(pairs).T
+    if np.std(a - b) < 1e-6:
+        return
+    found, usual = paired_difference(a, b, folds=10**9), stats.ttest_rel(a, b)
+    assert found.p_value == pytest.approx(usual.pvalue, rel=1e-4, abs=1e-9)
+    low, high = usual.confidence_interval()
+    assert (found.low, found.high) == pytest.approx((low, high), rel=1e-4, abs=1e-6)
+    wider = paired_difference(a, b, folds=5)
+    growth = np.sqrt((1 / len(a) + 1 / 4) * len(a))
+    assert wider.high - wider.low == pytest.approx(growth * (high - low), rel=1e-4)
+    assert wider.p_value >= found.p_value
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
+def test_holm_rejects_step_by_step(p_values: list[float]) -> None:
+    raised = holm(p_values)
+    for level in (0.01, 0.05, 0.3):
+        rejected, left = set(), sorted(range(len(p_values)), key=lambda i: p_values[i])
+        for i, place in enumerate(left):
+            if min(1.0, (len(left) - i) * p_values[place]) >= level:
+                break
+            rejected.add(place)
+        assert {i for i, p in enumerate(raised) if p < level} == rejected
+
+
+def test_scores_are_the_usual_ones() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.repeat([0, 1], [80, 20]))
+    p = rng.random(100)
+    predicted = (p > 0.6).astype(int)
+    found = scores(y, predicted, np.stack([1 - p, p], 1), 1)
+    assert found == pytest.approx(
+        {
+            "balanced_accuracy": metrics.balanced_accuracy_score(y, predicted),
+            "gm": geometric_mean_score(y, predicted),
+            "f1": metrics.f1_score(y, predicted),
+            "recall": metrics.recall_score(y, predicted),
+            "precision": metrics.precision_score(y, predicted),
+            "average_precision": metrics.average_precision_score(y, p),
+            "roc_auc": metrics.roc_auc_score(y, p),
+            "brier": metrics.brier_score_loss(y, p),
+            "log_loss": metrics.log_loss(y, p),
+        }
+    )
+
+
+def judged(nothing: float, tuned: float, **samplers: float) -> str:
+    rng = np.random.default_rng(0)
+    luck = rng.normal(0, 0.03, 10)
+
+    def around(mean: float) -> dict[str, list[float]]:
+        gm = mean + luck + rng.normal(0, 0.004, 10)
+        return {"gm": gm.tolist(), "average_precision": (0.4 + luck).tolist()}
+
+    methods = {"nothing": nothing, "tuned threshold": tuned, **samplers}
+    return verdict({name: around(mean) for name, mean in methods.items()}, folds=5)
+
+
+def test_the_verdict_follows_the_scores() -> None:
+    assert "adds little here" in judged(0.6, 0.7, MGVAE=0.7)
+    assert "over-sampling adds +0.10" in judged(0.6, 0.7, MGVAE=0.8)
+    worse = judged(0.6, 0.8, MGVAE=0.65, ROS=0.7)
+    assert worse.count("does worse than that") == 2
+    assert "The best sampler, ROS, raises GM by" in worse
+    assert "lowers GM by" in judged(0.6, 0.7, MGVAE=0.5)
+    assert "Tuning the threshold changes GM by +0.10" in judged(0.6, 0.7)
+
+
+# the comparison as a whole
+
+
+def test_resumable_and_the_same_with_two_jobs(tmp_path: Path) -> None:
+    X, y = table()
+    methods = ["ROS", "class weights"]
+    calls: list[tuple[int, int]] = []
+
+    def run_again(store: Path, **options: object) -> Comparison:
+        calls.clear()
+        return compare(
+            X, y, **QUICK, methods=methods, store=store,
+            progress=lambda *done: calls.append(done), **options,
+        )  # fmt: skip
+
+    first = run_again(tmp_path / "a")
+    assert calls[-1] == (12, 12)
+    assert len(list(Store(tmp_path / "a"))) == 12  # the store of the benchmark reads them
+    again = run_again(tmp_path / "a")
+    assert not calls
+    assert again == first
+    files = sorted((tmp_path / "a").rglob("*.json"))
+    files[0].unlink()
+    resumed = run_again(tmp_path / "a")
+    assert calls == [(12, 12)]
+    parallel = run_again(tmp_path / "b", jobs=2)
+    for found in (resumed, parallel):  # all but the time it took
+        for method, by_metric in first.scores["logistic"].items():
+            for metric in METRICS:
+                assert found.scores["logistic"][method][metric] == by_metric[metric]
+    calls.clear()
+    compare(X + 1, y, **QUICK, methods=methods, store=tmp_path / "a",
+            progress=lambda *done: calls.append(done))  # fmt: skip
+    assert len(calls) == 12  # other data
+
+
+def test_probabilities_are_those_of_the_data() -> None:
+    X, y = table(600)
+    found = compare(X, y, models=["logistic"], methods=["ROS", "class weights"], folds=3, repeats=1)
+    nothing = found.mean("logistic", "nothing", "log_loss")
+    for method in ("ROS", "class weights"):
+        assert found.mean("logistic", method, "log_loss") < nothing + 0.05  # uncorrected: + 0.2
+        assert found.mean("logistic", method, "gm") > found.mean("logistic", "nothing", "gm")
+    assert found.mean("logistic", "tuned threshold", "log_loss") == nothing
+
+
+def test_several_classes() -> None:
+    X, y = table(300, 3)
+    names = np.array(["a", "b", "c"])[y]
+    found = compare(X, names, **QUICK, methods=["SMOTE"])
+    assert found.minority == "c"
+    gain = found.mean("logistic", "tuned threshold", "balanced_accuracy")
+    assert gain > found.mean("logistic", "nothing", "balanced_accuracy")
+
+
+def test_a_mixed_table() -> None:
+    rng = np.random.default_rng(0)
+    X, y = table(160)
+    mixed = pd.DataFrame(X, columns=list("abcde")).assign(
+        kind=rng.choice(["x", "y"], len(y)), when=pd.Timestamp("2024-01-01")
+    )
+    mixed.loc[::7, "a"] = np.nan
+    mixed["when"] += pd.to_timedelta(rng.integers(100, size=len(y)), "D")
+    methods = ["class weights", "ROS", "SMOTE", "MGVAE"]
+    found = compare(mixed, y, models=["knn"], methods=methods, folds=2, repeats=1)
+    assert list(found.failures) == ["class weights with knn"]
+    assert set(found.scores["knn"]) == {"nothing", "tuned threshold", "ROS", "SMOTE", "MGVAE"}
+    assert json.loads(found.to_json())["verdicts"]["knn"].startswith("MGVAE")
+    page = found.to_html()
+    for text in (*found.verdicts.values(), *found.failures, "Nadeau"):
+        assert text in page
+
+
+def test_errors() -> None:
+    X, y = table()
+    with pytest.raises(ParameterError, match="no model 'forest'"):
+        compare(X, y, models=["forest"])
+    with pytest.raises(ParameterError, match="no method 'smote'"):
+        compare(X, y, methods=["smote"])
+    with pytest.raises(DataError, match="Lower folds"):
+        compare(X, np.arange(240) == 3)
+    with pytest.raises(DataError, match="two classes"):
+        compare(X, np.zeros(240))
+    with pytest.raises(ParameterError, match="at least 2"):
+        compare(X, y, folds=1)
+
+
+# the command
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def mgvae(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch) -> Run:
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: object) -> tuple[int, str, str]:
+        code = run(["compare", *map(str, arguments)])
+        said = capfd.readouterr()
+        return code, said.out, said.err
+
+    return call
+
+
+def test_command(mgvae: Run, tmp_path: Path) -> None:
+    X, y = table()
+    rows = pd.DataFrame(X.round(3), columns=["a", "b", "<script>", "d", "e"])
+    rows.assign(who=np.arange(240) // 4, y=np.where(y, "<b>yes", "no")).to_csv("a.csv", index=False)
+    options = ["a.csv", "-t", "y", "--model", "logistic", "--method", "ROS", "--folds", 2]
+    options += ["--repeats", 1, "--groups", "who"]
+    code, said, _ = mgvae(*options, "--report", "a.html")
+    assert code == 0
+    assert "tuned threshold" in said
+    assert "ROS raises GM" in said
+    page = Path("a.html").read_text()
+    assert "&lt;b&gt;yes" in page
+    assert page.count("<script>") == 1
+    before = {path: os.stat(path).st_mtime_ns for path in Path("results").rglob("*.json")}
+    assert len(before) == 6
+    code, said, _ = mgvae(*options, "--json")
+    assert code == 0
+    assert {path: os.stat(path).st_mtime_ns for path in before} == before
+    report = json.loads(said)
+    assert report["classes"] == {"<b>yes": int(y.sum()), "no": int((1 - y).sum())}
+    code, _, said = mgvae(*options, "--groups", "whom")
+    assert code == 2
+    assert "'who'" in said
+    code, _, said = mgvae(*options, "--model", "oracle")
+    assert code == 2
+    assert "random_forest" in said
