@@ -229,7 +229,10 @@ class Observed:
         if self.asked is None:
             self._warn("it holds free text, which is not modelled: new rows draw a text seen")
         texts = list(facts.counts)[:: max(1, len(facts.counts) // _TEXTS)][:_TEXTS]
-        return Text(dtype, tuple(texts), self._missing_rate(options))
+        rate = self._missing_rate(options)
+        if rate == 1:  # no new row shows a text, so none is kept
+            texts = [type(texts[0])()]
+        return Text(dtype, tuple(texts), rate)
 
     def _missing_rate(self, options: Options) -> float:
         """Share of new cells to leave missing in a column that is not modelled."""

@@ -43,7 +43,10 @@ def are_images(X: object, sample_shape: Sequence[int] | None = None) -> bool:
     if sample_shape is not None:
         return True
     if isinstance(X, list | tuple):
-        return len(X) > 0 and np.ndim(X[0]) >= 2
+        try:
+            return len(X) > 0 and np.ndim(X[0]) >= 2
+        except ValueError:  # cells of several lengths: whatever it is, it is no picture
+            return False
     return getattr(X, "ndim", 2) >= 3
 
 

@@ -16,12 +16,11 @@ from typing import Any, Literal, Protocol, Self
 import numpy as np
 import torch
 from imblearn.over_sampling.base import BaseOverSampler
-from imblearn.utils import check_sampling_strategy, check_target_type
+from imblearn.utils import check_sampling_strategy
 from numpy.typing import NDArray
 from sklearn.preprocessing import label_binarize
 from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
@@ -33,6 +32,7 @@ from mgvae.errors import DataError, ParameterError
 from mgvae.samplers._data import Data, open_data
 from mgvae.samplers._presets import Defaults
 from mgvae.samplers._storable import Storable
+from mgvae.samplers._target import read_target
 from mgvae.training import Callback, History
 
 __all__ = ["Auto", "GenerativeSampler", "Generator", "Job", "Trained", "Unvaried"]
@@ -303,10 +303,11 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
     def _fit(self, X: Any, y: Any) -> tuple[NDArray[Any], bool]:
         """Validate, train, and only then set the fitted attributes; give y as an array."""
         self._validate_params()
+        self._refuse_booleans()
         device = resolve_device(self.device)
         data = open_data(X, self)
         contents = data.read(X)
-        labels, one_vs_all = _read_target(y, type(self).__name__)
+        labels, one_vs_all = read_target(y, type(self).__name__)
         check_consistent_length(X, labels)
         strategy = check_sampling_strategy(self.sampling_strategy, labels, self._sampling_type)
         codec = data.codec.fit(contents)
@@ -350,6 +351,13 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         self._root, self._laters, self._n_later = for_resampling, for_later, 0
         self._template = data.only(X[:0], self._decode([], for_later))
         return labels, one_vs_all
+
+    def _refuse_booleans(self) -> None:
+        """Raise where a number is wanted: to Python True is one, to torch it is not."""
+        for name, value in self.get_params(deep=False).items():
+            wanted = self._parameter_constraints.get(name, ())
+            if isinstance(value, bool | np.bool_) and any(isinstance(w, Interval) for w in wanted):
+                raise ParameterError(f"{name} must be a number; got {value!r}.")
 
     def _resolved(self, data: Data) -> Self:
         """Give a copy whose every ``"auto"`` is replaced by the data's default."""
@@ -421,30 +429,3 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.non_deterministic = self.random_state is None
         return tags
-
-
-def _read_target(y: Any, name: str) -> tuple[NDArray[Any], bool]:
-    """Give y as a 1-D array of labels, and whether it came as one column per class."""
-    if y is None:
-        raise DataError(f"{name} requires y to be passed, but the target y is None.")
-    if not isinstance(y, np.ndarray | list) and hasattr(y, "to_numpy"):
-        y = y.to_numpy()
-    values = np.asarray(y, dtype=object).ravel().tolist()
-    absent = sum(value is None or value != value for value in values)
-    if absent:
-        raise DataError(
-            f"y has {absent} missing labels, and a row without a class cannot be used. "
-            "Drop these rows, or give them a class of their own."
-        )
-    kinds = {type(value).__name__ for value in values}
-    if "str" in kinds and len(kinds) > 1:
-        raise DataError(f"y mixes labels of the types {sorted(kinds)}. Use one type.")
-    check_classification_targets(y)
-    labels, one_vs_all = check_target_type(y, indicate_one_vs_all=True)
-    labels = np.asarray(labels)
-    if len(np.unique(labels)) < 2:
-        raise DataError(
-            f"y holds one class only ({labels[0]!r}), and the target needs to have more than 1 "
-            "class to be balanced. Check that y is the right column."
-        )
-    return labels, bool(one_vs_all)

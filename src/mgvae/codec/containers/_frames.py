@@ -29,13 +29,24 @@ def read_frame(frame: Any, names: list[Hashable]) -> Table:
             f"X has more than one column named {', '.join(repeated)}. Rename or drop the others."
         )
     native = nw.from_native(frame, eager_only=True)
-    columns = [_read(n, s) for n, s in zip(names, native.iter_columns(), strict=True)]
+    columns = [_read_typed(n, s) for n, s in zip(names, native.iter_columns(), strict=True)]
     if hasattr(frame, "schema") and hasattr(frame, "column_names"):  # pyarrow
         columns = [
             replace(column, nullable=field.nullable)
             for column, field in zip(columns, frame.schema, strict=True)
         ]
     return Table(columns, len(native), names)
+
+
+def _read_typed(name: Hashable, series: _Series) -> Column:
+    try:
+        return _read(name, series)
+    except CellTypeError:
+        raise
+    except TypeError as error:  # such as categories that are tuples, which pandas cannot compare
+        raise CellTypeError(
+            f"{label(name)} has a type that cannot be used ({error}). Convert it or drop it."
+        ) from error
 
 
 def _read(name: Hashable, series: _Series) -> Column:
