@@ -1,5 +1,7 @@
 """The figures against independent implementations, and against data whose answer is known."""
 
+import base64
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 from scipy import stats
 from sklearn.metrics import pairwise_distances
 
@@ -204,6 +207,37 @@ def test_several_classes_and_few_rows() -> None:
     assert some["discriminator"].value is not None
 
 
+def test_images() -> None:
+    rng = np.random.default_rng(0)
+
+    def pictures(n: int, column: int) -> np.ndarray:
+        """Noise with a bright column."""
+        made = rng.integers(0, 100, (n, 8, 8, 3), dtype=np.uint8)
+        made[:, :, column] = 255
+        return made
+
+    X, y = np.concatenate([pictures(60, 2), pictures(30, 5)]), np.repeat(["many", "few"], [60, 30])
+    new, sources = pictures(40, 5), np.arange(40)
+    report = quality(X, new, target=(y, ["few"] * 40), sources=sources)
+    (few,) = report.classes
+    assert few["separation"].verdict == few["copies"].verdict == "good"
+    assert not few.columns
+    for example in few.examples:
+        for address, picture in zip(
+            example.pictures, (X[example.source], new[example.row], X[example.nearest]), strict=True
+        ):
+            data = base64.b64decode(address.removeprefix("data:image/png;base64,"))
+            np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(data))), picture)
+    page = report.to_html()
+    assert page.count("<img ") == 3 * len(few.examples)
+    assert 'id="columns"' not in page
+    copied = quality(X, X[60:], target=(y, y[60:])).classes[0]
+    assert copied["copies"].value == 1.0
+    assert quality(X, pictures(40, 2), target=(y, ["few"] * 40)).classes[0][
+        "separation"
+    ].verdict == "bad"  # fmt: skip
+
+
 def test_errors_name_the_remedy(real: pd.DataFrame) -> None:
     new = draw(10, "yes", 2.0, 3)
     with pytest.raises(ParameterError, match="no column 'z'"):
@@ -214,8 +248,17 @@ def test_errors_name_the_remedy(real: pd.DataFrame) -> None:
         quality(real, new.assign(y="perhaps"), target="y")
     with pytest.raises(DataError, match="leave these out"):
         quality(real, new, target="y", sources=np.arange(1000))
-    with pytest.raises(DataError, match="images"):
-        quality(np.zeros((5, 8, 8)), np.zeros((5, 8, 8)), target=([0] * 5, [0] * 5))
+    with pytest.raises(ParameterError, match="images have no columns"):
+        quality(np.zeros((5, 8, 8)), np.zeros((5, 8, 8)), target="y")
+    with pytest.raises(DataError, match="one class for each of 10 rows"):
+        quality(real.drop(columns="y"), new.drop(columns="y"), target=(real["y"], real["y"]))
+
+
+def test_many_columns_are_paired_in_part() -> None:
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(60, 200)), rng.normal(size=(30, 200))
+    report = quality(X, new, target=(np.repeat([0, 1], 30), np.ones(30, int)))
+    assert "150 of 200 columns" in report.classes[0]["association"].reading
 
 
 def test_the_same_seed_gives_the_same_report_and_no_global_state_moves(

@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 from mgvae.codec import Column, KindName, Table, TableCodec, read_table
 from mgvae.errors import DataError, ParameterError
 
-__all__ = ["Tables", "cell_texts", "open_tables", "sample", "take"]
+__all__ = [
+    "LEVELS",
+    "NUMBERS",
+    "Tables",
+    "cell_texts",
+    "numbers",
+    "open_tables",
+    "read_labels",
+    "sample",
+    "take",
+]
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
@@ -38,6 +48,8 @@ class Tables:
         The classes of the rows.
     target : str
         What the target is called.
+    pictures, pictures_new : ndarray of bytes of shape (n, height, width, channels), optional
+        Images, which have no columns.
     """
 
     columns: list[tuple[Column, Column]]
@@ -49,6 +61,8 @@ class Tables:
     labels: NDArray[Any]
     labels_new: NDArray[Any]
     target: str
+    pictures: NDArray[np.uint8] | None = None
+    pictures_new: NDArray[np.uint8] | None = None
 
     @property
     def majority(self) -> str:
@@ -62,10 +76,9 @@ def open_tables(
 ) -> Tables:
     """Read two tables and bring them to one form."""
     if isinstance(real, np.ndarray) and real.ndim > 2:
-        raise DataError(
-            f"real has {real.ndim} axes: the report is about tables, one row per sample. For "
-            "images look at mgvae.images.grid."
-        )
+        from mgvae.report._images import open_images
+
+        return open_images(real, np.asarray(synthetic), target)
     old, old_target, name = _split(read_table(real), target, 0, "real")
     new, new_target, _ = _split(read_table(synthetic), target, 1, "synthetic")
     names, found = [str(c.name) for c in old], [str(c.name) for c in new]
@@ -153,18 +166,24 @@ def _codes(real: Column, synthetic: Column) -> tuple[Positions, Positions]:
 def _split(table: Table, target: Any, which: int, name: str) -> tuple[list[Column], Column, str]:
     """Give the columns without the target, the target, and its name."""
     if isinstance(target, tuple):
-        labels = np.asarray(target[which])
-        if labels.shape != (table.n_rows,):
-            raise DataError(
-                f"target[{which}] must hold one class for each of the {table.n_rows} rows of "
-                f"{name}; its shape is {labels.shape}."
-            )
+        labels = read_labels(target[which], table.n_rows, which)
         return table.columns, Column("target", labels), "target"
     found = [column for column in table.columns if column.name == target]
     if not found:
         names = ", ".join(str(column.name) for column in table.columns[:20])
         raise ParameterError(f"target: {name} has no column {target!r}; it has {names}.")
     return [c for c in table.columns if c.name != target], found[0], str(target)
+
+
+def read_labels(given: Any, n: int, which: int) -> NDArray[Any]:
+    """Give the classes of ``n`` rows as text."""
+    labels = np.asarray(given)
+    if labels.shape != (n,):
+        raise DataError(
+            f"target[{which}] must hold one class for each of {n} rows; its shape is "
+            f"{labels.shape}."
+        )
+    return cell_texts(Column("target", labels))
 
 
 def _table(columns: list[Column]) -> Table:

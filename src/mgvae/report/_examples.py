@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mgvae.report._data import Tables, cell_texts, sample, take
+from mgvae.report._images import png
 from mgvae.report._measure import Parts
 from mgvae.report._neighbours import closeness
 
@@ -29,19 +30,22 @@ class Example:
         The row of the real table, of the same class, that is nearest to it.
     cells : list of (str, str or None, str, str)
         By column: the column's name and the cells of source, new row and nearest row.
+    pictures : list of str or None
+        The same three as images, each a data address; empty for rows of a table.
     """
 
     row: int
     source: int | None
     nearest: int
     cells: list[tuple[str, str | None, str, str]]
+    pictures: list[str | None]
 
 
 def examples(
     tables: Tables, parts: Parts, sources: NDArray[np.int64] | None, rng: np.random.Generator
 ) -> list[Example]:
     """Draw some new rows of a class and find their relatives."""
-    n = min(_MOST, max(3, _CELLS // (3 * len(tables.columns))))
+    n = min(_MOST, max(3, _CELLS // (3 * max(1, len(tables.columns)))))
     rows = sample(parts.all_new, n, rng)
     found = closeness(tables.encoded_new[rows], tables.encoded[parts.real])
     nearest = parts.real[found.index]
@@ -59,6 +63,17 @@ def examples(
             int(origins[i]) if known[i] else None,
             int(nearest[i]),
             [(name, a[i] if known[i] else None, b[i], c[i]) for name, a, b, c in texts],
+            _pictures(tables, int(origins[i]), int(row), int(nearest[i])),
         )
         for i, row in enumerate(rows)
+    ]
+
+
+def _pictures(tables: Tables, source: int, row: int, nearest: int) -> list[str | None]:
+    if tables.pictures is None or tables.pictures_new is None:
+        return []
+    return [
+        png(tables.pictures[source]) if source >= 0 else None,
+        png(tables.pictures_new[row]),
+        png(tables.pictures[nearest]),
     ]

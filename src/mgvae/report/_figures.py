@@ -63,7 +63,9 @@ def unknown(name: str, group: str, title: str, why: str) -> Figure:
     return Figure(name, group, title, None, None, "unknown", "none", why)
 
 
-def summarise(figures: Sequence[Figure], label: str) -> tuple[Verdict, list[str]]:
+def summarise(
+    figures: Sequence[Figure], label: str, *, table: bool = True
+) -> tuple[Verdict, list[str]]:
     """Say in three lines whether to use the rows of a class.
 
     Bad copies, or two bad figures, are a no; one bad figure or three doubtful ones ask for care.
@@ -94,5 +96,6 @@ def summarise(figures: Sequence[Figure], label: str) -> tuple[Verdict, list[str]
     second = f"Weakest point, {weakest.title.lower()}: {weakest.reading}" if weakest else (
         "No weak point was found in fidelity, diversity, separation or privacy."
     )  # fmt: skip
-    third = "Whether they help a classifier is another question: mgvae compare answers it."
+    answer = "mgvae compare answers it" if table else "train one with and one without them"
+    third = f"Whether they help a classifier is another question: {answer}."
     return verdict, [first, second, third]

@@ -26,6 +26,7 @@ MOST = 2000
 """Most rows of each kind that distances are worked out for."""
 
 _DISCRIMINATED = 1000
+_PAIRED = 150  # most columns whose relations are looked at
 _ENOUGH = 10  # rows below which a class cannot be judged by cross-validation
 _DRAWS = 5
 
@@ -81,9 +82,11 @@ def measure(
     """
     real, new = tables.encoded[parts.real], tables.encoded_new[parts.new]
     majority = tables.encoded[parts.majority]
+    of_columns = []
+    if columns:
+        of_columns = [_column_distance(columns), _association_difference(tables, parts, rng)]
     return [
-        _column_distance(columns),
-        _association_difference(tables, parts),
+        *of_columns,
         _discriminator(tables, parts, rng),
         *_coverage(tables, parts),
         _distinct(tables, parts),
@@ -107,9 +110,10 @@ def _column_distance(columns: Sequence[ColumnQuality]) -> Figure:
     )  # fmt: skip
 
 
-def _association_difference(tables: Tables, parts: Parts) -> Figure:
+def _association_difference(tables: Tables, parts: Parts, rng: np.random.Generator) -> Figure:
     name, title = "association", "Relations between columns"
-    used = [i for i, kind in enumerate(tables.kinds) if kind in NUMBERS + LEVELS]
+    modelled = [i for i, kind in enumerate(tables.kinds) if kind in NUMBERS + LEVELS]
+    used = sample(np.array(modelled), _PAIRED, rng)
     if len(used) < 2 or parts.even < _ENOUGH:
         return unknown(
             name, "fidelity", title, f"It takes two columns and {_ENOUGH} rows to see relations."
@@ -122,12 +126,14 @@ def _association_difference(tables: Tables, parts: Parts) -> Figure:
     value, chance = float(gaps.mean()), float(0.8 * np.sqrt(2 / parts.even))
     worst = int(gaps.argmax())
     pair = [tables.columns[used[axis[worst]]][0].name for axis in above]
+    cut = len(used) < len(modelled)
+    some = f"; {len(used)} of {len(modelled)} columns were looked at" if cut else ""
     return Figure(
         name, "fidelity", title, value, chance,
         judge(value - chance, 0.05, 0.15),
         f"good up to 0.05, caution up to 0.15 above chance, about {chance:.2f} here",
         f"Correlations (and their like for categories) differ by {value:.2f} on average, most, by "
-        f"{gaps[worst]:.2f}, between {pair[0]} and {pair[1]}.",
+        f"{gaps[worst]:.2f}, between {pair[0]} and {pair[1]}{some}.",
     )  # fmt: skip
 
 
@@ -271,8 +277,9 @@ def _copies(tables: Tables, parts: Parts) -> Figure:
     return Figure(
         "copies", "privacy", "Exact copies", value, usual, judge(value - usual, 0.01, 0.05),
         f"good up to 1, caution up to 5 points above the share among real rows, {usual:.1%}",
-        f"{count:,} of {len(parts.all_new):,} new rows ({value:.1%}) equal a real row in every "
-        f"modelled column; of the real minority {usual:.1%} have a double.",
+        f"{count:,} of {len(parts.all_new):,} new rows ({value:.1%}) equal a real row in "
+        f"{'every modelled column' if tables.columns else 'every pixel'}; of the real minority "
+        f"{usual:.1%} have a double.",
     )  # fmt: skip
 
 

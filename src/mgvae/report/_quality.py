@@ -159,7 +159,8 @@ def quality(
     Parameters
     ----------
     real, synthetic : array, pandas or polars DataFrame, or pyarrow Table
-        The real rows of all classes, and the new rows alone, with the same columns.
+        The real rows of all classes, and the new rows alone, with the same columns; or arrays of
+        images, which are compared by their 50 main components.
     target : name, position, or pair of array-like
         The column of both that holds the class (its position in arrays); or, if the tables do not
         hold it, the classes of the real rows and those of the new ones.
@@ -213,7 +214,7 @@ def quality(
         columns = measure_columns(tables, parts)
         seen = None if reserve is None else reserve.encoded_new[reserve.labels_new == label][:MOST]
         figures = measure(tables, parts, columns, seen, rng)
-        verdict, lines = summarise(figures, label)
+        verdict, lines = summarise(figures, label, table=tables.pictures is None)
         classes.append(
             ClassQuality(
                 label,
@@ -262,6 +263,8 @@ def _read_held_out(real: Any, held_out: Any, target: Any, column_types: Any) -> 
 
 def _notes(tables: Tables, cut: bool, in_turn: bool) -> list[str]:
     notes = []
+    if tables.pictures is not None:
+        notes.append("Images are compared by the main components of their pixels.")
     if cut:
         notes.append(
             f"Of classes with more rows, {MOST:,} were drawn for distances and distributions; "
