@@ -204,7 +204,7 @@ def fuzz_command_line(rng: Rng, folder: Path) -> None:
     """Damaged files and odd words to the command line."""
     words = ["--target", "y", "-t", "a", "--drop", "b", "--type", "a=categorical", "--no-header"]
     words += ["--strategy", '{"yes": 3}', "0.5", "--delimiter", ";", "--encoding", "latin-1", "-o"]
-    words += ["--missing", "x", "--preset", "none", "--seed", "-1", "7", "--json", "\x00", "é"]
+    words += ["--missing", "x", "--preset", "none", "--seed", "-1", "7", "\x00", "é"]
     command = ["balance", str(damaged(rng, folder)), "--dry-run"]
     if rng.random() < 0.8:
         command += ["--target", "y"]

@@ -41,11 +41,11 @@ def read_frame(frame: Any, names: list[Hashable]) -> Table:
 def _read_typed(name: Hashable, series: _Series) -> Column:
     try:
         return _read(name, series)
-    except CellTypeError:
+    except DataError:
         raise
-    except TypeError as error:  # such as categories that are tuples, which pandas cannot compare
+    except (TypeError, ValueError) as error:  # the container's own library cannot handle them
         raise CellTypeError(
-            f"{label(name)} has a type that cannot be used ({error}). Convert it or drop it."
+            f"{label(name)} has cells that cannot be used ({error}). Convert it or drop it."
         ) from error
 
 
@@ -103,6 +103,7 @@ def _simplify(native: Any) -> Any:
 def _codes(native: Any) -> tuple[NDArray[Any], tuple[Level, ...], bool]:
     """Give a categorical column as positions, levels, and whether these are ordered."""
     if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
+        hash(native.dtype)  # raises for categories that pandas could not put below each other
         levels = tuple(neutral_level(level) for level in native.cat.categories)
         return native.cat.codes.to_numpy(), levels, bool(native.cat.ordered)
     if hasattr(native, "to_physical"):  # polars
