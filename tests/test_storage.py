@@ -524,3 +524,16 @@ def test_info(saved, capfd):
     saved.write_bytes(b"something else")
     assert run(["info", str(saved)]) == 2
     assert run(["info", str(saved) + "x"]) == 2
+
+
+def test_balance_keeps_its_model(tmp_path):
+    source, model = tmp_path / "in.csv", tmp_path / "model.safetensors"
+    frame = mixed()[["number", "whole", "text"]].assign(y=Y)
+    frame.to_csv(source, index=False)
+    arguments = ["balance", str(source), "-t", "y", "--seed", "4", "--save-model", str(model)]
+    arguments += ["--pretrain-steps", "2", "--finetune-steps", "2", "--quiet", "-o"]
+    assert run([*arguments, str(tmp_path / "out.csv")]) == 0
+    made = MGVAE.load(model).generate(3, "few")
+    assert made.column_names == ["number", "whole", "text"]
+    assert run([*arguments, str(tmp_path / "other.csv")]) == 2  # the model exists
+    assert not (tmp_path / "other.csv").exists()

@@ -116,6 +116,10 @@ def balance(
         str | None,
         typer.Option("--report", metavar="FILE", help="HTML page on how good the new rows are."),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option("--save-model", metavar="FILE", help="Keep the model for mgvae sample."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Stop after saying what the table holds.")
     ] = False,
@@ -183,6 +187,7 @@ def balance(
                 "--identifiers": identifiers,
                 "--mark-synthetic": mark_synthetic or mark_name,
                 "--report": page,
+                "--save-model": model,
                 "--missing": missing,
                 "--no-header": no_header,
                 "--delimiter": delimiter,
@@ -227,6 +232,8 @@ def balance(
         if output == "-" and json:
             raise ParameterError("--json and --output - would both write to standard output.")
         check_output(output, force=force)
+        if model is not None:
+            check_output(model, force=force, option="--save-model")
         if page is not None:
             check_page(page, force=force, option="--report")
     write_as = files.find_format(output or "-", output_format, option="--output-format")
@@ -293,6 +300,8 @@ def balance(
         originals=originals,
         escape_formulas=csv_formulas == "escape",
     )
+    if model is not None:
+        sampler.save(model)
     seconds = time.perf_counter() - started
     made = result.num_rows - originals
     console.print(
