@@ -202,7 +202,8 @@ def test_several_classes_and_few_rows() -> None:
     report = quality(real, new, target="y")
     few, some = report.classes
     assert (few.label, some.label) == ("few", "some")
-    assert few["discriminator"].verdict == "unknown"
+    assert few["discriminator"].verdict == few.verdict == "unknown"
+    assert "too few rows" in few.summary[0]
     assert few["discriminator"].value is None
     assert some["discriminator"].value is not None
 
@@ -242,6 +243,8 @@ def test_errors_name_the_remedy(real: pd.DataFrame) -> None:
     new = draw(10, "yes", 2.0, 3)
     with pytest.raises(ParameterError, match="no column 'z'"):
         quality(real, new, target="z")
+    with pytest.raises(DataError, match="no rows"):
+        quality(real, new[:0], target="y")
     with pytest.raises(DataError, match="lacks"):
         quality(real, new.drop(columns="a"), target="y")
     with pytest.raises(DataError, match="classes that real has not"):

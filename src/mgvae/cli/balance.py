@@ -310,10 +310,12 @@ def balance(
         f"in {seconds:.1f} s, seed {seed}.",
         soft_wrap=True,
     )
-    if page is not None:
+    if page is not None and made:
         found = _quality(loaded, X, y, sampler, shlex.join(command))
         write_page(found.to_html(), page)
         show(found, console)
+    elif page is not None:
+        console.print("No row was made, so there is no report.")
     if json:
         report = summary.as_dict() | {
             "output": output,

@@ -75,6 +75,8 @@ def open_tables(
     real: Any, synthetic: Any, target: Any, column_types: Mapping[Any, KindName] | None
 ) -> Tables:
     """Read two tables and bring them to one form."""
+    if len(synthetic) == 0:
+        raise DataError("synthetic has no rows, so there is nothing to judge.")
     if isinstance(real, np.ndarray) and real.ndim > 2:
         from mgvae.report._images import open_images
 

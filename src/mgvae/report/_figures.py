@@ -68,7 +68,8 @@ def summarise(
 ) -> tuple[Verdict, list[str]]:
     """Say in three lines whether to use the rows of a class.
 
-    Bad copies, or two bad figures, are a no; one bad figure or three doubtful ones ask for care.
+    Bad copies, or two bad figures, are a no; one bad figure or three doubtful ones ask for care;
+    with less than half of the figures measured nothing is said.
 
     Examples
     --------
@@ -84,6 +85,12 @@ def summarise(
     verdict: Verdict
     if len(bad) > 1 or any(figure.name in ("copies", "spread") for figure in bad):
         verdict, first = "bad", f"Do not use the new rows of class {label} as they are: {count}."
+    elif 2 * len(measured) < len(figures):
+        verdict = "unknown"
+        first = (
+            f"Class {label} has too few rows to judge: {len(measured)} of {len(figures)} figures "
+            "could be measured."
+        )
     elif bad or len(doubtful) > 2:
         verdict, first = "caution", f"Use the new rows of class {label} with care: {count}."
     elif doubtful:

@@ -34,7 +34,7 @@ class ClassQuality:
         The class.
     n_real, n_synthetic : int
         Its rows.
-    verdict : {"good", "caution", "bad"}
+    verdict : {"good", "caution", "bad", "unknown"}
         Of all figures together.
     summary : list of str
         Three lines: whether to use the rows, the weakest point, what to do next.
