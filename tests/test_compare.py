@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -270,6 +272,44 @@ def test_errors() -> None:
         compare(X, np.zeros(240))
     with pytest.raises(ParameterError, match="at least 2"):
         compare(X, y, folds=1)
+
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+
+ACTIONS = """
+<script>
+window.addEventListener("load", () => {
+  const shown = (selector) =>
+    [...document.querySelectorAll(selector)].filter((x) => x.offsetParent !== null)
+      .map((x) => x.dataset.metric);
+  document.getElementById("tab-differences").click();
+  const said = [shown("[data-metric]")];
+  const list = document.querySelector("[data-shows=metric]");
+  list.value = "brier";
+  list.dispatchEvent(new Event("input"));
+  said.push(shown("[data-metric]"));
+  document.title = said.join("; ");
+});
+</script>
+"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
+def test_the_page_in_a_browser(tmp_path: Path) -> None:
+    found = compare(*table(), **QUICK, methods=["ROS"])
+    page = tmp_path / "compare.html"
+    page.write_text(found.to_html().replace("</body>", ACTIONS + "</body>"), encoding="utf-8")
+    done = subprocess.run(
+        [
+            CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+            "--disable-background-networking", "--disable-component-update", "--disable-sync",
+            "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom",
+            page.as_uri(),
+        ],
+        capture_output=True, text=True, timeout=120, check=True,
+    )  # fmt: skip
+    assert "CONSOLE" not in done.stderr
+    assert "<title>gm; brier</title>" in done.stdout
 
 
 # the command
