@@ -272,6 +272,8 @@ def test_errors() -> None:
         compare(X, np.zeros(240))
     with pytest.raises(ParameterError, match="at least 2"):
         compare(X, y, folds=1)
+    with pytest.raises(DataError, match="smaller groups"):
+        compare(X, y, **QUICK, methods=["ROS"], groups=np.where(y, 0, np.arange(240)))
 
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")

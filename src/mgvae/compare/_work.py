@@ -87,6 +87,12 @@ class Work:
         split = settings["repeat"], settings["fold"]
         train, test = self.data.split(settings["folds"], cell.seed, *split)
         y, y_test = self.data.y[train], self.data.y[test]
+        n_classes = int(self.data.y.max()) + 1
+        if len(np.unique(y)) < n_classes or len(np.unique(y_test)) < n_classes:
+            raise DataError(
+                "a split has no row of some class on one of its sides. Lower folds, or form "
+                "smaller groups."
+            )
         X, X_test = take(self.data.X, train), take(self.data.X, test)
         groups = None if self.data.groups is None else self.data.groups[train]
         seeds = np.random.SeedSequence([cell.seed, *split]).generate_state(3)
@@ -108,7 +114,6 @@ class Work:
             predict = _plain(BalancedClassifier(estimator, _Resample(resample)).fit(Z, y))
         seconds = time.perf_counter() - started
         predicted, probabilities = predict(Z_test)
-        n_classes = int(self.data.y.max()) + 1
         return {
             "metrics": scores(y_test, predicted, probabilities, smallest(self.data.y)),
             "seconds": {"fit": round(seconds, 3)},
