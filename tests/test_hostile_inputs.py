@@ -57,6 +57,12 @@ def test_rows_with_cells_of_several_lengths():
         MGVAE(**FAST).fit(rows, Y)
 
 
+def test_pictures_in_a_list():
+    pictures = np.random.default_rng(0).random((24, 8, 8))
+    listed, stacked = (MGVAE(**FAST).fit(p, Y) for p in (list(pictures), pictures))
+    assert (listed.generate(3, True) == stacked.generate(3, True)).all()
+
+
 def test_texts_that_no_row_shows_are_not_kept():
     prose = [f"the secret of number {i} is kept by nobody else" for i in range(40)]
     table = read_table(pd.DataFrame({"prose": prose}))

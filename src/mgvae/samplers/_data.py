@@ -167,7 +167,10 @@ class ImageData:
         return np.concatenate([np.asarray(X), new])
 
     def only(self, X: Any, new: Any) -> Any:
-        return new.reshape(len(new), *np.shape(X)[1:]).astype(np.asarray(X).dtype, copy=False)
+        like = np.asarray(X)
+        if like.ndim < 2:  # an empty list has no shape to follow
+            return new
+        return new.reshape(len(new), *like.shape[1:]).astype(like.dtype, copy=False)
 
 
 def open_data(X: Any, sampler: HasData) -> Data:
