@@ -48,6 +48,7 @@ def test_what_balance_writes_is_understood(loans: Path, mgvae: Run, tmp_path: Pa
     assert code == 0
     assert len(said.splitlines()) == 3
     assert said.splitlines()[0] in page.read_text()
+    assert f"<pre>mgvae report {loans} {whole} -t default -o {page}</pre>" in page.read_text()
     first, second = (
         json.loads(mgvae("report", loans, path, "-t", "default", "--json")[1])["classes"][0]
         for path in (whole, only)

@@ -1,5 +1,6 @@
 """``mgvae report``: how good synthetic rows are."""
 
+import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -40,6 +41,7 @@ _MARK = "synthetic_source"
 
 
 def report(
+    context: typer.Context,
     real: Input,
     synthetic: Annotated[
         str,
@@ -124,6 +126,7 @@ def report(
         sources=sources,
         held_out=reserve,
         column_types=loaded.kinds or None,  # type: ignore[arg-type]
+        command=shlex.join(["mgvae", *(context.obj or ())]),
         random_state=seed,
     )
     if output is not None:
