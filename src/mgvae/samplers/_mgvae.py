@@ -149,7 +149,7 @@ class MGVAE(GenerativeSampler):
         Steps on a minority class (the paper's T2), likewise.
     pretrain_learning_rate : float, default="auto" (2e-3; images 1e-3)
         Adam's learning rate on the majority.
-    finetune_learning_rate : float, default="auto" (1e-3; images 3e-3, with convolutions 1e-3)
+    finetune_learning_rate : float, default="auto" (1e-3; images 3e-3)
         Adam's learning rate on a minority class.
     schedule : {"cosine", "constant"}, default="cosine"
         How the learning rates fall.
@@ -167,7 +167,7 @@ class MGVAE(GenerativeSampler):
     patience : int, default=5
         Looks without improvement before ``early_stopping`` stops; a look comes every twentieth of
         ``finetune_steps``.
-    temperature : float, default="auto" (1; images 1.5)
+    temperature : float, default="auto" (1; small grey images 1.5)
         Factor on the latent noise of a translation; 0 gives each majority row one fixed
         translation.
     decoder_output : {"auto", "mean", "sample"}, default="auto"

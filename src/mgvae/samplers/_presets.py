@@ -55,9 +55,9 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
             "pretrain_steps": 4000,
             "finetune_steps": 400,
             "pretrain_learning_rate": 1e-3,
-            "finetune_learning_rate": 1e-3,
+            "finetune_learning_rate": 3e-3,
             "ewc_weight": 0.1,
-            "temperature": 1.5,
+            "temperature": 1.0,
         },
     }
 )
