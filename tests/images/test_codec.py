@@ -137,5 +137,5 @@ def test_later_images_must_be_like_the_first(X, message):
 
 
 def test_stored_nonsense_is_refused():
-    with pytest.raises(DataError, match="the image codec: the field 'sample_shape' is missing):
+    with pytest.raises(DataError, match="the image codec: the field 'sample_shape' is missing"):
         ImageCodec.from_dict({"version": 1, "shape": [3]})
