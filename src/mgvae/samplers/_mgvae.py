@@ -132,7 +132,7 @@ class MGVAE(GenerativeSampler):
         :class:`mgvae.networks.Bodies` of one's own.
     network_width : float, default=0.25
         Factor on the channels of convolutional networks. 1 is the paper's, 64 to 512 channels,
-        and takes some ten times as long.
+        and takes 13 times as long.
     precision : {"float32", "bfloat16"}, default="float32"
         Whether networks compute in bfloat16. That pays on GPUs and on processors with instructions
         for it, and costs much on others.
