@@ -52,7 +52,7 @@ class Stuck:
         with open(self.log, "a") as file:
             file.write(f"{cell.seed}\\n")
         if cell.seed >= self.ends:
-            time.sleep(120)
+            time.sleep(20)
         return {"seed": cell.seed}
 
 if __name__ == "__main__":
