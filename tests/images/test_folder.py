@@ -168,6 +168,20 @@ class TestCommand:
             assert (again / line["file"]).read_bytes() == (out / line["file"]).read_bytes()
         assert not (again / "dog" / "2024").exists()
 
+    def test_a_report_and_a_model_come_with_it(self, run, photos, tmp_path):
+        out, page, model = (tmp_path / name for name in ("out", "r.html", "m.safetensors"))
+        options = ["--report", page, "--save-model", model, "--seed", 0]
+        code, said, _ = run(photos, "-o", out, "--size", 8, *QUICK, *options)
+        assert code == 0
+        assert "Whether they help a classifier" in said
+        assert "data:image/png" in page.read_text(encoding="utf-8")
+        made = MGVAE.load(model).generate(3, "cat")
+        assert (made.shape, made.dtype) == ((3, 8, 8, 3), np.uint8)
+        again = run(photos, "-o", tmp_path / "other", "--size", 8, *QUICK, *options)
+        assert again[0] == 2
+        assert "--force" in again[2]
+        assert not (tmp_path / "other").exists()
+
     def test_people_are_told_what_was_skipped(self, run, photos):
         code, said, _ = run(photos, "--dry-run", "--size", 8)
         assert code == 0

@@ -36,6 +36,10 @@ def balance_folder(
     dry_run: bool,
     console: Console,
     seed: int,
+    page: str | None,
+    model: str | None,
+    force: bool,
+    command: str,
 ) -> dict[str, Any]:
     """Balance a folder that has one folder per class; give what was done for programs.
 
@@ -57,12 +61,20 @@ def balance_folder(
         Where to tell people.
     seed : int
         Of the sampler, for the report.
+    page, model : str or None
+        Files for the quality report and the trained model.
+    force : bool
+        Whether those two may be replaced.
+    command : str
+        What repeats this, for the page.
     """
     import numpy as np
     import pyarrow as pa
 
     from mgvae.cli._columns import new_rows, read_strategy
+    from mgvae.cli._output import check_output
     from mgvae.cli._summary import printable
+    from mgvae.cli.report import check_page, show, write_page
     from mgvae.images import read_folder, write_folder
     from mgvae.images._folder import check_new_folder
 
@@ -73,6 +85,10 @@ def balance_folder(
         if output == "-":
             raise ParameterError("--output: images are written to a folder, not to - .")
         check_new_folder(output, source)
+        if model is not None:
+            check_output(model, force=force, option="--save-model")
+        if page is not None:
+            check_page(page, force=force, option="--report")
     found = read_folder(source, 64 if size is None else size)
     labels, counts = np.unique(found.labels, return_counts=True)
     classes = dict(zip(labels.tolist(), counts.tolist(), strict=True))
@@ -99,6 +115,8 @@ def balance_folder(
         sampler.source_indices_[n:].tolist(),
         originals=originals,
     )
+    if model is not None:
+        sampler.save(model)
     seconds = time.perf_counter() - started
     made = len(resampled) - n
     kept = 0 if originals == "leave" else n
@@ -107,6 +125,21 @@ def balance_folder(
         f"{printable(output)} in {seconds:.1f} s, seed {seed}.",
         soft_wrap=True,
     )
+    if page is not None and made:
+        from mgvae.report import quality
+
+        judged = quality(
+            found.images,
+            resampled[n:],
+            target=(found.labels, classes_of[n:]),
+            sources=sampler.source_indices_[n:],
+            sampler=sampler,
+            command=command,
+        )
+        write_page(judged.to_html(), page)
+        show(judged, console)
+    elif page is not None:
+        console.print("No image was made, so there is no report.")
     return report | {
         "output": output,
         "images_written": kept + made,

@@ -178,6 +178,10 @@ def balance(
     started = time.perf_counter()
     if jobs == 0:
         raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
+    command = ["mgvae", *(context.obj or ())]
+    if seed is None:
+        seed = secrets.randbelow(2**32)
+        command += ["--seed", str(seed)]
     if Path(source).is_dir():
         refuse_table_options(
             {
@@ -186,8 +190,6 @@ def balance(
                 "--type": types,
                 "--identifiers": identifiers,
                 "--mark-synthetic": mark_synthetic or mark_name,
-                "--report": page,
-                "--save-model": model,
                 "--missing": missing,
                 "--no-header": no_header,
                 "--delimiter": delimiter,
@@ -196,7 +198,6 @@ def balance(
                 "--output-format": output_format,
             }
         )
-        seed = secrets.randbelow(2**32) if seed is None else seed
         with _one_line_warnings(quiet):
             report = balance_folder(
                 source,
@@ -218,6 +219,10 @@ def balance(
                 dry_run=dry_run,
                 console=Console(quiet=quiet or json, highlight=False, markup=False),
                 seed=seed,
+                page=page,
+                model=model,
+                force=force,
+                command=shlex.join(command),
             )
         if json:
             print_json(report)
@@ -253,10 +258,6 @@ def balance(
         raise ParameterError(f"There is a column {mark!r} already: say another --mark-name.")
 
     console = Console(stderr=output == "-", quiet=quiet or json, highlight=False, markup=False)
-    command = ["mgvae", *(context.obj or ())]
-    if seed is None:
-        seed = secrets.randbelow(2**32)
-        command += ["--seed", str(seed)]
     with _one_line_warnings(quiet):
         sampler = _make_sampler(
             preset,
