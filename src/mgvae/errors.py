@@ -6,6 +6,8 @@ column, the rule, the value that broke it, and the remedy.
 """
 
 __all__ = [
+    "CheckpointError",
+    "CheckpointWarning",
     "CodecWarning",
     "CollapseError",
     "CollapseWarning",
@@ -15,6 +17,7 @@ __all__ = [
     "MGVAEWarning",
     "ModelFileError",
     "ParameterError",
+    "ResourceError",
 ]
 
 
@@ -34,6 +37,14 @@ class ModelFileError(MGVAEError, ValueError):
     """A file is not a model file, is damaged, or holds what a model file must not hold."""
 
 
+class CheckpointError(MGVAEError, ValueError):
+    """A checkpoint belongs to other data or settings, or is damaged."""
+
+
+class ResourceError(MGVAEError, MemoryError):
+    """There is not enough memory for the work."""
+
+
 class DivergenceError(MGVAEError, RuntimeError):
     """A loss became infinite, not a number, or far larger than it began."""
 
@@ -44,6 +55,10 @@ class CollapseError(MGVAEError, RuntimeError):
 
 class MGVAEWarning(UserWarning):
     """Base of every warning of the library."""
+
+
+class CheckpointWarning(MGVAEWarning):
+    """The state of training could not be kept."""
 
 
 class CodecWarning(MGVAEWarning):
