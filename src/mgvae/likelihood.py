@@ -121,7 +121,8 @@ class _Block:
         self.likelihood = spans[0].likelihood
         self.discrete = spans[0].discrete
         self.sizes = [span.size for span in spans]
-        self.slice = slice(start, start + sum(self.sizes))
+        self.width = sum(self.sizes)
+        self.slice = slice(start, start + self.width)
         masks = [span.mask for span in spans for _ in range(span.size)]
         self.masked = [i for i, mask in enumerate(masks) if mask is not None]
         self.flags = [mask for mask in masks if mask is not None]
@@ -140,7 +141,8 @@ class _Block:
 
     def log_prob(self, x: Tensor, raw: Tensor, log_variance: Tensor | None) -> Tensor:
         whole = x
-        x, raw = x[..., self.slice], raw[..., self.slice]
+        if raw.shape[-1] != self.width:  # a slice of all would cost a copy of its gradient
+            x, raw = x[..., self.slice], raw[..., self.slice]
         if self.likelihood == "bernoulli":
             costs = functional.binary_cross_entropy_with_logits(raw, x, reduction="none")
         elif self.likelihood == "categorical":

@@ -12,7 +12,7 @@ scripts).
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from mgvae.likelihood import Likelihood
 from mgvae.networks import Bodies
-from mgvae.prior import log_majority_mixture, log_standard_normal
+from mgvae.prior import draw_and_compare, log_majority_mixture, log_standard_normal
 
 __all__ = [
     "VAE",
@@ -161,7 +161,16 @@ def elbo(
     >>> elbo(vae, x, noise, centres=vae.mean(torch.ones(5, 4))).divergence.shape
     torch.Size([3])
     """
-    return _elbo(vae, x, vae.encoder(join(x, condition)), noise, centres, None, condition)
+    features = vae.encoder(join(x, condition))
+    mean = vae.mean_head(features)
+    log_variance = vae.log_posterior_variance(features, mean)
+    z = torch.addcmul(mean, torch.exp(0.5 * log_variance), noise)
+    log_q = -0.5 * ((noise.square() + log_variance).sum(-1) + vae.latent_size * _LOG_2PI)
+    if vae.prior == "majority" and centres is not None:
+        log_p = log_majority_mixture(z, centres, vae.log_variance)
+    else:
+        log_p = log_standard_normal(z)
+    return Elbo(vae.likelihood.log_prob(x, vae.decoder(join(z, condition))), log_q - log_p)
 
 
 def elbo_with_exemplars(
@@ -181,8 +190,8 @@ def elbo_with_exemplars(
         The batch, then the exemplars.
     noise : Tensor of shape (n, d)
         Standard normal draws.
-    own : bool Tensor of shape (n, S + R), optional
-        Where a row is its own exemplar and must not be (leave-one-out).
+    own : int Tensor of shape (2, k), optional
+        Pairs of a row and an exemplar that are the same and must not be (leave-one-out).
     remembered : Tensor of shape (R, d), optional
         Latent means of other exemplars, from earlier steps.
 
@@ -203,33 +212,16 @@ def elbo_with_exemplars(
     torch.Size([3])
     """
     n = noise.shape[0]
+    if vae.prior == "standard":
+        return elbo(vae, rows[:n], noise)
     features, others = vae.encoder(rows).split([n, len(rows) - n])
-    centres = vae.mean_head(others)
+    mean, centres = vae.mean_head(features), vae.mean_head(others)
     everyone = centres if remembered is None else torch.cat([centres, remembered])
-    found = _elbo(vae, rows[:n], features, noise, everyone, own, None)
-    return replace(found, centres=centres)
+    log_variance = vae.log_posterior_variance(features, mean)
+    z, divergence = draw_and_compare(mean, log_variance, noise, everyone, vae.log_variance, own)
+    return Elbo(vae.likelihood.log_prob(rows[:n], vae.decoder(z)), divergence, centres)
 
 
 def join(a: Tensor, b: Tensor | None) -> Tensor:
     """Put a condition beside rows or codes, if there is one."""
     return a if b is None else torch.cat([a, b], -1)
-
-
-def _elbo(
-    vae: VAE,
-    x: Tensor,
-    features: Tensor,
-    noise: Tensor,
-    centres: Tensor | None,
-    own: Tensor | None,
-    condition: Tensor | None,
-) -> Elbo:
-    mean = vae.mean_head(features)
-    log_variance = vae.log_posterior_variance(features, mean)
-    z = torch.addcmul(mean, torch.exp(0.5 * log_variance), noise)
-    log_q = -0.5 * ((noise.square() + log_variance).sum(-1) + vae.latent_size * _LOG_2PI)
-    if vae.prior == "majority" and centres is not None:
-        log_p = log_majority_mixture(z, centres, vae.log_variance, own)
-    else:
-        log_p = log_standard_normal(z)
-    return Elbo(vae.likelihood.log_prob(x, vae.decoder(join(z, condition))), log_q - log_p)
