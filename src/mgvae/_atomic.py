@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["atomic_write", "check_writable", "write_stdout"]
+__all__ = ["atomic_write", "check_writable", "sync_folder", "sync_tree", "write_stdout"]
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         with suppress(OSError):
             beside.unlink()
         raise
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -109,6 +109,7 @@ def write_stdout(data: bytes | memoryview) -> None:
 
 
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows would change line ends without it
+_SYNCABLE = os.O_RDWR if os.name == "nt" else os.O_RDONLY
 
 
 def _mode(path: Path) -> int | None:
@@ -119,8 +120,20 @@ def _mode(path: Path) -> int | None:
         return None
 
 
-def _sync_folder(folder: Path) -> None:
-    """Bring the new name itself to the disk, where the system can."""
+def sync_tree(folder: Path) -> None:
+    """Bring all files below a folder, and their names, safely to the disk."""
+    for below, _, names in os.walk(folder):
+        for name in names:
+            descriptor = os.open(Path(below, name), _SYNCABLE)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+        sync_folder(Path(below))
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk, where the system can."""
     with suppress(OSError):  # Windows cannot open a folder, some network disks cannot sync one
         descriptor = os.open(folder, os.O_RDONLY)
         try:

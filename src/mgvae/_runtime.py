@@ -14,9 +14,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from mgvae.errors import ParameterError
+from mgvae.errors import ParameterError, ResourceError
 
-__all__ = ["build", "resolve_device", "seed_sequence", "threads", "torch_generator"]
+__all__ = [
+    "build", "enough_memory", "resolve_device", "seed_sequence", "threads", "torch_generator",
+]  # fmt: skip
 
 _Module = TypeVar("_Module", bound=nn.Module)
 
@@ -121,6 +123,31 @@ def threads(n: int | None) -> Iterator[None]:
         torch.set_num_threads(_Threads.outside)
         with _Threads.lock:
             _Threads.depth -= 1
+
+
+@contextmanager
+def enough_memory(doing: str, remedy: str) -> Iterator[None]:
+    """Turn every library's way of saying that memory ran out into one error with a remedy.
+
+    Examples
+    --------
+    >>> with enough_memory("making rows", "Make fewer."):
+    ...     raise MemoryError
+    Traceback (most recent call last):
+    ...
+    mgvae.errors.ResourceError: making rows: there is not enough memory. Make fewer.
+    """
+    try:
+        yield
+    except (MemoryError, RuntimeError) as error:
+        own_words = any(words in str(error) for words in _OUT_OF_MEMORY)
+        out = isinstance(error, MemoryError | torch.OutOfMemoryError) or own_words
+        if not out or isinstance(error, ResourceError):
+            raise
+        raise ResourceError(f"{doing}: there is not enough memory. {remedy}") from error
+
+
+_OUT_OF_MEMORY = ("can't allocate memory", "not enough memory", "out of memory")
 
 
 @runtime_checkable

@@ -13,6 +13,7 @@ A GAN collapses when all its rows are alike: :func:`spread` measures it.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -26,6 +27,9 @@ from mgvae.likelihood import Likelihood
 from mgvae.mgvae import Stage, blocks, take
 from mgvae.training import Callback, History, Player, train
 from mgvae.vae import join
+
+if TYPE_CHECKING:
+    from mgvae.checkpoints import StageFile
 
 __all__ = ["GAN", "fit_adversarial", "generate_adversarial", "spread"]
 
@@ -81,6 +85,7 @@ def fit_adversarial(
     stage: Stage,
     seeds: np.random.SeedSequence,
     callback: Callback | None = None,
+    file: "StageFile | None" = None,
 ) -> History:
     """Let the two networks play; the model is changed in place.
 
@@ -98,7 +103,7 @@ def fit_adversarial(
         Steps, learning rate, batch size.
     seeds : numpy.random.SeedSequence
         Decides batches and noise.
-    callback : callable, optional
+    callback, file : optional
         See :func:`mgvae.training.train`.
 
     Returns
@@ -152,6 +157,8 @@ def fit_adversarial(
         schedule=stage.schedule,
         clip_norm=stage.clip_norm,
         callback=callback,
+        parts=[gan, rng, generator],
+        file=file,
     )
     gan.eval()
     return history

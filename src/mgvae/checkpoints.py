@@ -18,7 +18,7 @@ import signal
 import threading
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -182,7 +182,7 @@ class StageFile:
 
     def save(self, done: int, parts: Sequence[Stateful]) -> None:
         """Keep the state after ``done`` steps, then let a waiting signal through."""
-        self._write({"done": done}, parts)
+        self._write(done, [_state(part) for part in parts])
         self._next = time.monotonic() + self.seconds
         if self._signals is not None and self._signals.pending is not None:
             self._signals.deliver()
@@ -190,30 +190,41 @@ class StageFile:
 
     def finish(self, parts: Sequence[Stateful]) -> None:
         """Keep the outcome of the stage."""
-        self._write({"done": None}, parts)
+        self._write(None, [_state(part) for part in parts])
 
     def resume(self, parts: Sequence[Stateful]) -> int:
         """Put the parts back as they were when they were last saved; give the steps then done."""
-        kept = self._read()
-        if kept is None or kept["done"] is None:
+        done, states = self._read()
+        if not isinstance(done, int):
             return 0
-        self._restore(kept, parts)
-        return int(kept["done"])
+        self._restore(states, parts)
+        return done
 
     def finished(self, parts: Sequence[Stateful]) -> bool:
         """Put the parts back as they were in the end, if the stage has come to one."""
-        kept = self._read()
-        if kept is None or kept["done"] is not None:
+        done, states = self._read()
+        if done is not None or states is None:
             return False
-        self._restore(kept, parts)
+        self._restore(states, parts)
         return True
 
-    def _write(self, facts: Mapping[str, Any], parts: Sequence[Stateful]) -> None:
+    def once(
+        self, compute: Callable[[], dict[str, Tensor]], device: torch.device
+    ) -> dict[str, Tensor]:
+        """Give the tensors that are kept, or compute and keep them."""
+        _, kept = self._read()
+        if kept is not None:
+            return {str(name): tensor.to(device) for name, tensor in kept.items()}
+        computed = compute()
+        self._write(None, computed)
+        return computed
+
+    def _write(self, done: int | None, states: Any) -> None:
         tensors: dict[str, Tensor] = {}
-        states = [_pack(_state(part), tensors) for part in parts]
+        states = _pack(states, tensors)
         if not all(torch.isfinite(t).all() for t in tensors.values() if t.is_floating_point()):
             return  # it is about to diverge; the last good state stays
-        content = to_bytes(ModelFile({"run": self.run, **facts, "states": states}, tensors))
+        content = to_bytes(ModelFile({"run": self.run, "done": done, "states": states}, tensors))
         try:
             with atomic_write(self.path) as file:
                 file.write(content)
@@ -227,24 +238,24 @@ class StageFile:
                 )
             self._warned = True
 
-    def _read(self) -> dict[str, Any] | None:
+    def _read(self) -> tuple[int | None, Any]:
+        """Give the steps done (None for all of them) and the states; no states if none are kept."""
         try:
             file = read_file(self.path)
         except FileNotFoundError:
-            return None
+            return None, None
         except (ModelFileError, OSError) as error:
             self._refuse(str(error))
         if file.metadata.get("run") != self.run:
             self._refuse("it belongs to another run")
         try:
-            states = _unpack(file.metadata["states"], file.tensors)
-            return {"done": file.metadata["done"], "states": states}
+            return file.metadata["done"], _unpack(file.metadata["states"], file.tensors)
         except (KeyError, TypeError) as error:
             self._refuse(f"it lacks {error}")
 
-    def _restore(self, kept: Mapping[str, Any], parts: Sequence[Stateful]) -> None:
+    def _restore(self, states: Any, parts: Sequence[Stateful]) -> None:
         try:
-            for part, state in zip(parts, kept["states"], strict=True):
+            for part, state in zip(parts, states, strict=True):
                 _set_state(part, state)
         except (AttributeError, KeyError, TypeError, ValueError, RuntimeError) as error:
             self._refuse(f"it does not fit this run ({error})")
@@ -321,11 +332,14 @@ def _differences(kept: Any, given: Any, name: str = "") -> Iterator[str]:
     """Say what is not as it was, in words."""
     if isinstance(kept, dict) and isinstance(given, dict):
         for key in sorted({*kept, *given}):
-            yield from _differences(kept.get(key), given.get(key), key)
-    elif name == "seeds" and kept != given:
-        yield "random_state is another"
+            full = f"{name} {key}" if name.endswith(" of") else key
+            yield from _differences(kept.get(key), given.get(key), full)
     elif kept != given:
-        yield f"{name} was {kept!r:.60} and is {given!r:.60}"
+        unspeakable = {
+            "seeds": "random_state is another",
+            "data": "the values of X or y are others",
+        }
+        yield unspeakable.get(name, f"{name} was {kept!r:.60} and is {given!r:.60}")
 
 
 def _sweep(folder: Path) -> None:

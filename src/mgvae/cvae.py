@@ -9,6 +9,8 @@ row and to the latent code, and the prior is the standard normal:
 A new row of a class is :math:`x \sim p(x \mid z, y)` with :math:`z \sim N(0, I)`.
 """
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
@@ -19,6 +21,9 @@ from mgvae._runtime import torch_generator
 from mgvae.mgvae import DecoderOutput, Stage, adam, blocks, take
 from mgvae.training import Callback, History, Player, train
 from mgvae.vae import VAE, elbo, join
+
+if TYPE_CHECKING:
+    from mgvae.checkpoints import StageFile
 
 __all__ = ["fit_conditional", "generate_conditional", "one_hot", "translate_conditional"]
 
@@ -43,6 +48,7 @@ def fit_conditional(
     stage: Stage,
     seeds: np.random.SeedSequence,
     callback: Callback | None = None,
+    file: "StageFile | None" = None,
 ) -> History:
     """Learn all rows under their classes; the model is changed in place.
 
@@ -60,7 +66,7 @@ def fit_conditional(
         Steps, learning rate, batch size.
     seeds : numpy.random.SeedSequence
         Decides batches and noise.
-    callback : callable, optional
+    callback, file : optional
         See :func:`mgvae.training.train`.
 
     Returns
@@ -88,6 +94,8 @@ def fit_conditional(
         schedule=stage.schedule,
         clip_norm=stage.clip_norm,
         callback=callback,
+        parts=[vae, rng, generator],
+        file=file,
     )
 
 

@@ -17,7 +17,7 @@ uniformly.
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
@@ -29,6 +29,9 @@ from mgvae.ewc import Consolidation, fisher_diagonal
 from mgvae.prior import own_exemplars
 from mgvae.training import Callback, History, Player, Schedule, Validation, train
 from mgvae.vae import VAE, elbo, elbo_with_exemplars
+
+if TYPE_CHECKING:
+    from mgvae.checkpoints import StageFile
 
 __all__ = [
     "DecoderOutput",
@@ -105,6 +108,7 @@ def pretrain(
     stage: Stage,
     seeds: np.random.SeedSequence,
     callback: Callback | None = None,
+    file: "StageFile | None" = None,
 ) -> History:
     """Learn the majority (Algorithm 2, first loop); the model is changed in place.
 
@@ -120,7 +124,7 @@ def pretrain(
         Steps, learning rate, sizes.
     seeds : numpy.random.SeedSequence
         Decides batches, exemplars and noise.
-    callback : callable, optional
+    callback, file : optional
         See :func:`mgvae.training.train`.
 
     Returns
@@ -128,7 +132,9 @@ def pretrain(
     history : History
         Loss terms by step.
     """
-    return _learn(vae, rows, majority, majority, stage, seeds, "pre-training", callback=callback)
+    return _learn(
+        vae, rows, majority, majority, stage, seeds, "pre-training", callback=callback, file=file
+    )
 
 
 def finetune(
@@ -143,6 +149,7 @@ def finetune(
     early_stopping: EarlyStopping | None = None,
     name: str = "fine-tuning",
     callback: Callback | None = None,
+    file: "StageFile | None" = None,
 ) -> History:
     """Learn one minority class (Algorithm 2, second loop); the model is changed in place.
 
@@ -164,7 +171,7 @@ def finetune(
         Held-out minority rows and patience.
     name : str
         The stage's name for people.
-    callback : callable, optional
+    callback, file : optional
         See :func:`mgvae.training.train`.
 
     Returns
@@ -174,7 +181,7 @@ def finetune(
     """
     return _learn(
         vae, rows, minority, majority, stage, seeds, name,
-        consolidation=consolidation, early_stopping=early_stopping, callback=callback,
+        consolidation=consolidation, early_stopping=early_stopping, callback=callback, file=file,
     )  # fmt: skip
 
 
@@ -190,6 +197,7 @@ def _learn(
     consolidation: Consolidation | None = None,
     early_stopping: EarlyStopping | None = None,
     callback: Callback | None = None,
+    file: "StageFile | None" = None,
 ) -> History:
     device = vae.log_variance.device
     for_rows, for_noise, for_validation = seeds.spawn(3)
@@ -197,7 +205,7 @@ def _learn(
     generator = torch_generator(for_noise, device)
     n_batch = min(stage.batch_size, len(learned))
     n_exemplars = stage.n_exemplars if vae.prior == "majority" else 0
-    memory = _Memory(stage.n_remembered if n_exemplars else 0)
+    memory = _Memory(stage.n_remembered if n_exemplars else 0, device)
 
     def loss(step: int) -> dict[str, Tensor]:  # noqa: ARG001
         batch = learned[rng.choice(len(learned), n_batch, replace=False, shuffle=False)]
@@ -226,14 +234,17 @@ def _learn(
         clip_norm=stage.clip_norm,
         validation=validation,
         callback=callback,
+        parts=[vae, rng, generator, memory],
+        file=file,
     )
 
 
 class _Memory:
     """The latent means of the latest exemplars, the newest first."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, device: torch.device) -> None:
         self.size = size
+        self.device = device
         self.positions: Positions = np.empty(0, np.int64)
         self.means: Tensor | None = None
 
@@ -244,6 +255,15 @@ class _Memory:
         self.positions = np.concatenate([positions, self.positions])[: self.size]
         parts = [means.detach(), *([] if self.means is None else [self.means])]
         self.means = torch.cat(parts)[: self.size]
+
+    def state_dict(self) -> dict[str, Any]:
+        """Give the memory as tensors."""
+        return {"positions": torch.from_numpy(self.positions), "means": self.means}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Undo :meth:`state_dict`."""
+        self.positions = state["positions"].numpy()
+        self.means = None if state["means"] is None else state["means"].to(self.device)
 
 
 def take(rows: Tensor, positions: Positions) -> Tensor:

@@ -15,12 +15,17 @@ when a validation value no longer falls, giving the modules back as they were at
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
 
 from mgvae.errors import DivergenceError
+
+if TYPE_CHECKING:
+    from mgvae.checkpoints import StageFile, Stateful
 
 __all__ = [
     "Callback",
@@ -121,6 +126,15 @@ class History:
         """Steps taken."""
         return max((len(values) for values in self.terms.values()), default=0)
 
+    def state_dict(self) -> dict[str, Any]:
+        """Give all of it as plain data."""
+        return asdict(self)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Undo :meth:`state_dict`."""
+        vars(self).update(state)
+        self.validation = [(step, value) for step, value in state["validation"]]
+
 
 def constant() -> Schedule:
     """Keep the learning rate as it is.
@@ -164,6 +178,8 @@ def train(
     clip_norm: float | None = None,
     validation: Validation | None = None,
     callback: Callback | None = None,
+    parts: "Sequence[Stateful]" = (),
+    file: "StageFile | None" = None,
 ) -> History:
     """Take ``steps`` training steps.
 
@@ -183,6 +199,10 @@ def train(
         Early stopping and the choice of the best state.
     callback : callable, optional
         Called as ``callback(stage, done, steps, terms)`` every few steps and at the end.
+    parts : sequence
+        What the losses change besides the optimisers' own: modules, generators.
+    file : StageFile, optional
+        Keeps the state of all this while the loop runs; the loop goes on from what it finds there.
 
     Returns
     -------
@@ -210,28 +230,41 @@ def train(
     losses = _Losses(history, [player.lowers for player in players])
     base_rates = [[group["lr"] for group in p.optimizer.param_groups] for p in players]
     best = _Best(validation) if validation else None
+    moving = [*parts, *(p.optimizer for p in players), history, losses, *([best] if best else [])]
+    done = 0
+    if file is not None:
+        if file.finished([*parts, history]):
+            if callback is not None and history.terms:
+                callback(stage, steps, steps, {k: v[-1] for k, v in history.terms.items()})
+            return history
+        done = file.resume(moving)
+        started -= history.seconds
 
-    for step in range(1, steps + 1):
-        factor = schedule(step - 1)
-        for player, rates in zip(players, base_rates, strict=True):
-            for group, rate in zip(player.optimizer.param_groups, rates, strict=True):
-                group["lr"] = rate * factor
-            player.optimizer.zero_grad(set_to_none=True)
-            terms = player.loss(step - 1)
-            terms[player.lowers].backward()  # type: ignore[no-untyped-call]
-            if clip_norm is not None:
-                nn.utils.clip_grad_norm_(player.parameters(), clip_norm)
-            player.optimizer.step()
-            losses.add(terms)
+    with file or nullcontext():
+        for step in range(done + 1, steps + 1):
+            factor = schedule(step - 1)
+            for player, rates in zip(players, base_rates, strict=True):
+                for group, rate in zip(player.optimizer.param_groups, rates, strict=True):
+                    group["lr"] = rate * factor
+                player.optimizer.zero_grad(set_to_none=True)
+                terms = player.loss(step - 1)
+                terms[player.lowers].backward()  # type: ignore[no-untyped-call]
+                if clip_norm is not None:
+                    nn.utils.clip_grad_norm_(player.parameters(), clip_norm)
+                player.optimizer.step()
+                losses.add(terms)
 
-        looks = best is not None and (step % best.every == 0 or step == steps)
-        if step % _FLUSH == 0 or step == steps or looks:
-            latest = losses.flush()
-            if callback is not None:
-                callback(stage, step, steps, latest)
-        if best is not None and looks and best.look(step, history):
-            history.stopped_early = step < steps
-            break
+            looks = best is not None and (step % best.every == 0 or step == steps)
+            if step % _FLUSH == 0 or step == steps or looks:
+                latest = losses.flush()
+                if callback is not None:
+                    callback(stage, step, steps, latest)
+            if best is not None and looks and best.look(step, history):
+                history.stopped_early = step < steps
+                break
+            if file is not None and file.due():
+                history.seconds = time.perf_counter() - started
+                file.save(step, moving)
 
     if best is not None:
         best.restore()
@@ -241,6 +274,8 @@ def train(
         for group, rate in zip(player.optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
     history.seconds = time.perf_counter() - started
+    if file is not None:
+        file.finish([*parts, history])
     return history
 
 
@@ -273,6 +308,14 @@ class _Best:
         """Give the modules back as they were at the lowest value."""
         for module, state in zip(self.validation.modules, self.states, strict=False):
             module.load_state_dict(state)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Give what the looks have found."""
+        return {"lowest": self.lowest, "since": self.since, "states": self.states}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Undo :meth:`state_dict`."""
+        vars(self).update(state)
 
 
 class _Losses:
@@ -307,6 +350,15 @@ class _Losses:
             if self.rising[name] >= _RISING:
                 self._diverged(name)
         return {name: values[-1] for name, values in kept.items()}
+
+    def state_dict(self) -> dict[str, Any]:
+        """Give what has not been written yet, and what was noticed so far."""
+        return {"pending": self.pending, "previous": self.previous, "rising": self.rising}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Undo :meth:`state_dict`."""
+        vars(self).update(state)
+        self.pending = [(tuple(names), values) for names, values in state["pending"]]
 
     def _diverged(self, name: str) -> None:
         values = self.history.terms[name]

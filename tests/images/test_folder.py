@@ -129,6 +129,37 @@ class TestWrite:
         names = sorted(path.name for path in (tmp_path / "out" / "a").iterdir())
         assert names == ["new-synthetic-1.png", "synthetic-1.png"]
 
+    @pytest.mark.parametrize("label", ["..", ".", "", "../out", "/etc", "a/b", "a\0b"])
+    def test_a_class_cannot_leave_the_folder(self, photos, tmp_path, label):
+        found = read_folder(photos, size=8)
+        with pytest.raises(DataError, match="names a folder"):
+            write_folder(tmp_path / "out", photos, found, found.images[:1], [label], [0])
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["photos"]
+
+    @pytest.mark.parametrize("name", ["../secret.png", "/etc/passwd", "cat/../../x.png", "cat//x"])
+    def test_a_file_cannot_leave_the_folder(self, photos, tmp_path, name):
+        found = read_folder(photos, size=8)
+        found.files[0] = name
+        with pytest.raises(DataError, match="not below"):
+            write_folder(tmp_path / "out", photos, found, found.images[:0], [], [])
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["photos"]
+
+    def test_symbolic_links_do_not_lead_out(self, run, photos, tmp_path):
+        """A linked folder is not read; a linked file is copied as what it shows, not as a link."""
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        picture(np.random.default_rng(1)).save(outside / "secret.png")
+        (photos / "cat" / "way-out").symlink_to(outside)
+        (photos / "dog" / "one.png").symlink_to(outside / "secret.png")
+        code, *_ = run(photos, "-o", tmp_path / "out", "--size", "8", "-q", *QUICK)
+        assert code == 0
+        written = [path for path in (tmp_path / "out").rglob("*") if path.is_file()]
+        assert not any(path.is_symlink() for path in (tmp_path / "out").rglob("*"))
+        assert all(path.resolve().is_relative_to(tmp_path / "out") for path in written)
+        assert not (tmp_path / "out" / "cat" / "way-out").exists()
+        assert (tmp_path / "out" / "dog" / "one.png").exists()
+        assert [path.name for path in outside.iterdir()] == ["secret.png"]
+
     def test_links_share_the_bytes_on_the_disk(self, photos, tmp_path):
         found = read_folder(photos, size=8)
         write_folder(tmp_path / "out", photos, found, found.images[:0], [], [], originals="link")

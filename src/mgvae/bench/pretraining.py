@@ -22,7 +22,7 @@ from mgvae._atomic import atomic_write
 from mgvae._runtime import build, torch_generator
 from mgvae.bench.machine import plain_settings
 from mgvae.mgvae import take
-from mgvae.samplers._base import Job
+from mgvae.samplers._job import Job
 from mgvae.samplers._mgvae import Pretrained
 from mgvae.training import History
 
@@ -31,7 +31,7 @@ __all__ = ["AFTERWARDS", "SharedMGVAE"]
 AFTERWARDS = (
     "ewc_weight", "finetune_steps", "finetune_learning_rate", "early_stopping", "patience",
     "validation_fraction", "temperature", "decoder_output", "sampling_strategy", "random_state",
-    "device", "n_jobs", "n_threads", "callback", "verbose",
+    "device", "n_jobs", "n_threads", "checkpoint", "checkpoint_seconds", "callback", "verbose",
 )  # fmt: skip
 """Parameters that fine-tuning and generation use alone: one pre-training serves all values."""
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mgvae._atomic import atomic_write
+from mgvae._atomic import atomic_write, check_writable
 from mgvae.bench.cells import Cell
 from mgvae.errors import DataError, ParameterError
 
@@ -42,6 +42,16 @@ class Store:
 
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
+
+    def check_writable(self) -> None:
+        """Raise, before any cell is worked out, if no result could be kept."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            check_writable(self.folder / "result.json")
+        except OSError as error:
+            raise ParameterError(
+                f"results cannot be kept in {self.folder}: {error.strerror}. Say another folder."
+            ) from error
 
     def path(self, cell: Cell) -> Path:
         """Give the file of a cell's result."""

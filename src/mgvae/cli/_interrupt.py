@@ -12,12 +12,12 @@ import threading
 import time
 from typing import NoReturn
 
-__all__ = ["CODE", "end", "watch"]
+__all__ = ["CODE", "allow", "end", "watch"]
 
 CODE = 130
 """The exit code of an interrupted program."""
 
-_GRACE = 0.5  # seconds for an orderly end
+_grace = 0.5  # seconds for an orderly end
 _ended = threading.Lock()
 
 
@@ -28,6 +28,12 @@ def watch() -> None:
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # even if started in the background
     threading.Thread(target=_wait, args=(reader,), daemon=True).start()
+
+
+def allow(seconds: float) -> None:
+    """Let an orderly end take longer, because something must be saved first."""
+    global _grace
+    _grace = seconds
 
 
 def end() -> NoReturn:
@@ -41,5 +47,5 @@ def end() -> NoReturn:
 def _wait(reader: int) -> None:
     while os.read(reader, 1) != bytes([signal.SIGINT]):
         pass
-    time.sleep(_GRACE)
+    time.sleep(_grace)
     end()

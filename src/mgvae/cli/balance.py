@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from mgvae.cli import _interrupt
 from mgvae.cli._options import (
     Debug,
     Delimiter,
@@ -48,7 +49,7 @@ Examples:
   mgvae balance adult.data --no-header --missing "?" --target c14 -o out.csv
   mgvae balance a.csv -t y --strategy '{"fraud": 5000}' --seed 7 -o b.csv
   zcat a.csv.gz | mgvae balance - -t y --only-synthetic -o - > new.csv
-  mgvae balance photos/ --size 64 -o balanced/
+  mgvae balance photos/ --size 64 -o balanced/ --checkpoint run/
 
 \b
 Exit codes:
@@ -56,6 +57,7 @@ Exit codes:
 """
 
 _MARK = "synthetic_source"
+_SAVING = 10.0  # seconds that Ctrl-C waits for the state of training to be written
 
 
 def balance(
@@ -152,6 +154,18 @@ def balance(
     jobs: Annotated[
         int | None, typer.Option(metavar="N", help="Classes trained at once; -1 is all cores.")
     ] = None,
+    checkpoint: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Keep the state of training there: when the run is cut off, the same command goes "
+            "on with it.",
+        ),
+    ] = None,
+    checkpoint_seconds: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="Time between two states of training; 30."),
+    ] = None,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -179,6 +193,9 @@ def balance(
     if jobs == 0:
         raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
     command = ["mgvae", *(context.obj or ())]
+    if checkpoint is not None:
+        seed = _seed_of_checkpoint(checkpoint, seed)
+        _interrupt.allow(_SAVING)
     if seed is None:
         seed = secrets.randbelow(2**32)
         command += ["--seed", str(seed)]
@@ -211,6 +228,8 @@ def balance(
                     finetune_steps=_read_steps(finetune_steps),
                     device=device,
                     n_jobs=jobs,
+                    checkpoint=checkpoint,
+                    checkpoint_seconds=checkpoint_seconds,
                     verbose=not (quiet or json),
                 ),
                 strategy=strategy,
@@ -269,6 +288,8 @@ def balance(
             finetune_steps=_read_steps(finetune_steps),
             device=device,
             n_jobs=jobs,
+            checkpoint=checkpoint,
+            checkpoint_seconds=checkpoint_seconds,
             verbose=not (quiet or json),
         )
         summary = Summary(
@@ -335,6 +356,13 @@ def _make_sampler(preset: str | None, **given: Any) -> "MGVAE":
 
     given = {name: value for name, value in given.items() if value is not None}
     return MGVAE(**given) if preset is None else MGVAE.from_preset(preset, **given)
+
+
+def _seed_of_checkpoint(folder: str, seed: int | None) -> int | None:
+    """Take the seed that a checkpoint began with, unless one is given."""
+    from mgvae.checkpoints import stored_seed
+
+    return stored_seed(folder) if seed is None else seed
 
 
 def _read_steps(text: str | None) -> int | str | None:

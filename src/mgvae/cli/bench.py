@@ -123,6 +123,7 @@ def run(
     if not todo:
         console.print(f"Nothing to do: no cell of {', '.join(tables)} is waiting.", markup=False)
         return
+    store.check_writable()
     work = Bench(data and data.absolute(), (cache or _cache()).absolute())
     counts = follow(run_cells(todo, work, store, jobs=jobs), todo, store, console)
     if counts["failed"]:

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mgvae._atomic import check_writable, sync_folder, sync_tree
 from mgvae.errors import DataError, ParameterError
 from mgvae.images._files import (
     SUFFIXES,
@@ -153,6 +154,12 @@ def check_new_folder(output: str | os.PathLike[str], source: str | os.PathLike[s
         raise ParameterError(f"--output: {output} exists already; say a new folder.")
     if not target.parent.is_dir():
         raise ParameterError(f"--output: there is no folder {target.parent}.")
+    try:
+        check_writable(target.parent / f"{target.name}.probe")
+    except OSError as error:
+        raise ParameterError(
+            f"--output: {output} cannot be written: {target.parent}: {error.strerror}."
+        ) from None
 
 
 def write_folder(
@@ -194,6 +201,7 @@ def write_folder(
         The folder written.
     """
     check_new_folder(output, source)
+    _check_names(found.files, [*found.labels.tolist(), *made_labels])
     target = Path(output).resolve()
     beside = target.with_name(f".{target.name[:64]}.{secrets.token_hex(6)}.tmp")
     beside.mkdir()
@@ -217,11 +225,27 @@ def write_folder(
             writer = csv.writer(file)
             writer.writerow(("file", "class", "synthetic", "source_file"))
             writer.writerows(lines)
+        sync_tree(beside)
         beside.replace(target)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
+    sync_folder(target.parent)
     return target
+
+
+def _check_names(files: Sequence[str], labels: Sequence[str]) -> None:
+    """Raise if a file or a class would be written outside of the new folder."""
+    for label in {*labels}:
+        if len(_parts(label)) != 1 or _parts(label)[0] in ("", ".", ".."):
+            raise DataError(f"a class names a folder, and {label!r} cannot be one's name.")
+    for name in files:
+        if Path(name).is_absolute() or {"", ".", ".."} & {*_parts(name)}:
+            raise DataError(f"the file {name!r} is not below the folder of the images.")
+
+
+def _parts(name: str) -> list[str]:
+    return name.replace(os.sep, "/").replace("\0", "/").split("/")
 
 
 def _place(source: Path, target: Path, *, link: bool) -> None:

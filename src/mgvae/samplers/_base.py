@@ -8,10 +8,11 @@ one generator of rows per class. Everything a user meets lives here: containers,
 import copy
 import os
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Literal, Protocol, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
@@ -25,106 +26,26 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from mgvae._progress import progress_bars
-from mgvae._runtime import resolve_device, seed_sequence, threads
-from mgvae.codec import KindName, NumericScale, Span, append_labels
+from mgvae._runtime import enough_memory, resolve_device, seed_sequence, threads
+from mgvae.codec import KindName, NumericScale, append_labels
 from mgvae.codec.images import Channels
 from mgvae.errors import DataError, ParameterError
 from mgvae.samplers._data import Data, open_data
+from mgvae.samplers._job import Generator, Job, Positions, Trained, Unvaried
 from mgvae.samplers._presets import Defaults
 from mgvae.samplers._storable import Storable
 from mgvae.samplers._target import read_target
-from mgvae.training import Callback, History
+from mgvae.training import Callback
 
-__all__ = ["Auto", "GenerativeSampler", "Generator", "Job", "Trained", "Unvaried"]
+__all__ = ["SMALLER", "Auto", "GenerativeSampler"]
 
 Auto = Any  # the word "auto", which is replaced by the data's default before it is used
 
-Positions = NDArray[np.int64]
-
-
-class Generator(Protocol):
-    """Makes encoded rows of one class."""
-
-    def generate(self, n: int, seeds: np.random.SeedSequence) -> tuple[Tensor, Positions]:
-        """Give ``n`` encoded rows and, for each, the position of the row it came from, or -1."""
-
-    def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
-        """Give one encoded row for each encoded majority row."""
-
-    def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
-        """Give the model, and the tensors that a model file must hold besides."""
-
-
-@dataclass(frozen=True)
-class Job:
-    """What a subclass gets to learn from.
-
-    Attributes
-    ----------
-    rows : Tensor of shape (n, width)
-        All encoded rows, on the CPU.
-    members : list of ndarray of int
-        Positions of each class's rows, by class code.
-    names : list of str
-        The classes' names for people, by class code.
-    majority : int
-        Code of the largest class.
-    targets : list of int
-        Codes of the classes that are to be generated.
-    shape : tuple of int
-        Shape of a sample: (width,) of a row, or channels, height and width of a picture.
-    spans : sequence of Span
-        What the columns of ``rows`` mean.
-    device : torch.device
-        Where to train.
-    seeds : numpy.random.SeedSequence
-        The root of all randomness in training.
-    callback : callable or None
-        To be handed to the training loop.
-    """
-
-    rows: Tensor
-    members: list[Positions]
-    names: list[str]
-    majority: int
-    targets: list[int]
-    shape: tuple[int, ...]
-    spans: Sequence[Span]
-    device: torch.device
-    seeds: np.random.SeedSequence
-    callback: Callback | None
-
-    def codes(self) -> Positions:
-        """Give the class code of every row."""
-        codes = np.empty(len(self.rows), np.int64)
-        for code, rows in enumerate(self.members):
-            codes[rows] = code
-        return codes
-
-
-@dataclass(frozen=True)
-class Trained:
-    """What a subclass gives back: a generator per class code, and what happened in training."""
-
-    generators: Mapping[int, Generator]
-    history: Sequence[History]
-
-
-@dataclass(frozen=True)
-class Unvaried:
-    """What generates rows when no column varies: there is nothing to learn."""
-
-    majority: Positions
-
-    def generate(self, n: int, seeds: np.random.SeedSequence) -> tuple[Tensor, Positions]:
-        sources = np.random.default_rng(seeds).integers(len(self.majority), size=n)
-        return torch.empty(n, 0), self.majority[sources]
-
-    def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:  # noqa: ARG002
-        return encoded
-
-    def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
-        return None, {}
+SMALLER = (
+    "Lower batch_size, n_exemplars or the size of the networks (hidden_sizes, network_width), or "
+    "train fewer classes at once (n_jobs)."
+)
+_FEWER_ROWS = "Ask for fewer in sampling_strategy, or call generate() several times for parts."
 
 
 class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
@@ -147,6 +68,8 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         "device": [str, torch.device],
         "n_jobs": [Integral, None],
         "n_threads": [Interval(Integral, 1, None, closed="left"), None],
+        "checkpoint": [str, os.PathLike, None],
+        "checkpoint_seconds": [Interval(Real, 0, None, closed="left")],
         "callback": [callable, None],
         "verbose": ["verbose"],
     }
@@ -165,6 +88,8 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
     device: str | torch.device
     n_jobs: int | None
     n_threads: int | None
+    checkpoint: str | os.PathLike[str] | None
+    checkpoint_seconds: float
     callback: Callback | None
     verbose: int | bool
 
@@ -198,7 +123,8 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         self : object
             The fitted sampler: see :meth:`generate` and :meth:`translate`.
         """
-        self._fit(X, y)
+        with self._all_or_nothing():
+            self._fit(X, y)
         return self
 
     def fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
@@ -219,6 +145,10 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         y_resampled : same container as y
             Their classes.
         """
+        with self._all_or_nothing():
+            return self._fit_and_resample(X, y)
+
+    def _fit_and_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
         labels, one_vs_all = self._fit(X, y)
         parts: list[NDArray[Any]] = []
         sources = [np.arange(len(labels))]
@@ -228,18 +158,20 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
             if n == 0:
                 continue
             code = self._code(label)
-            for encoded, rows in self._make(self._generators[code], n, seeds[code]):
-                parts.append(encoded)
-                sources.append(rows)
+            with enough_memory(f"making {n} rows of class {label}", _FEWER_ROWS):
+                for encoded, rows in self._make(self._generators[code], n, seeds[code]):
+                    parts.append(encoded)
+                    sources.append(rows)
             made.append(np.full(n, code))
         codes = np.concatenate([np.empty(0, np.int64), *made])
         self.source_indices_ = np.concatenate(sources)
-        new_rows = self._decode(parts, seeds[0])
-        new = self.classes_[codes]
-        if one_vs_all:
-            new = label_binarize(new, classes=self.classes_)
-        X_resampled = self._data.append(X, new_rows)
-        return X_resampled, append_labels(y, new, X_resampled)
+        with enough_memory(f"making {len(codes)} rows", _FEWER_ROWS):
+            new_rows = self._decode(parts, seeds[0])
+            new = self.classes_[codes]
+            if one_vs_all:
+                new = label_binarize(new, classes=self.classes_)
+            X_resampled = self._data.append(X, new_rows)
+            return X_resampled, append_labels(y, new, X_resampled)
 
     def _fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Meet imbalanced-learn's contract, whose own ``fit_resample`` is replaced as a whole."""
@@ -318,27 +250,35 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         members = [np.flatnonzero(codes == code) for code in range(len(classes))]
         majority = int(np.argmax([len(rows) for rows in members]))
         root = seed_sequence(self.random_state)
-        for_training, for_resampling, for_later = root.spawn(3)
         trained = Trained({}, [])
         targets = [code for code, label in enumerate(classes) if strategy.get(label, 0) > 0]
+        job = Job(
+            rows=torch.from_numpy(codec.encode(contents)) if targets else torch.empty(0),
+            members=members,
+            names=[str(label) for label in classes],
+            majority=majority,
+            targets=targets,
+            shape=data.shape,
+            spans=codec.spans,
+            device=device,
+            seeds=root,
+            callback=None,
+        )
+        if self.checkpoint is not None and targets:
+            from mgvae.samplers._checkpoint import open_checkpoint
+
+            checkpoint = open_checkpoint(worker, job, strategy)
+            job, root = replace(job, checkpoint=checkpoint), checkpoint.seeds
+        for_training, for_resampling, for_later = root.spawn(3)
         if targets and codec.width == 0:
             trained = Trained({code: Unvaried(members[majority]) for code in targets}, [])
         elif targets:
-            with threads(self.n_threads), progress_bars(bool(self.verbose), self.callback) as bars:
-                trained = worker._train(
-                    Job(
-                        rows=torch.from_numpy(codec.encode(contents)),
-                        members=members,
-                        names=[str(label) for label in classes],
-                        majority=majority,
-                        targets=targets,
-                        shape=data.shape,
-                        spans=codec.spans,
-                        device=device,
-                        seeds=for_training,
-                        callback=bars,
-                    )
-                )
+            with (
+                enough_memory("training", SMALLER),
+                threads(self.n_threads),
+                progress_bars(bool(self.verbose), self.callback) as bars,
+            ):
+                trained = worker._train(replace(job, seeds=for_training, callback=bars))
         data.validate(self, X, reset=True)
         self._data = data
         self.sampling_strategy_ = strategy
@@ -351,6 +291,16 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         self._root, self._laters, self._n_later = for_resampling, for_later, 0
         self._template = data.only(X[:0], self._decode([], for_later))
         return labels, one_vs_all
+
+    @contextmanager
+    def _all_or_nothing(self) -> Iterator[None]:
+        """Leave the sampler as it was, fitted or not, if the block fails."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            self.__dict__ = before
+            raise
 
     def _refuse_booleans(self) -> None:
         """Raise where a number is wanted: to Python True is one, to torch it is not."""

@@ -1,6 +1,7 @@
 """The conditional GAN as an imbalanced-learn over-sampler."""
 
 import math
+import os
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ from mgvae.errors import CollapseError, CollapseWarning, ParameterError
 from mgvae.likelihood import Likelihood
 from mgvae.mgvae import Positions, take
 from mgvae.networks import dcgan, is_small, mlp
-from mgvae.samplers._base import GenerativeSampler, Generator, Job, Trained
+from mgvae.samplers._base import GenerativeSampler
+from mgvae.samplers._job import Generator, Job, Trained
 from mgvae.samplers._presets import CGAN_DEFAULTS
 from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.training import Callback
@@ -89,7 +91,8 @@ class CGAN(GenerativeSampler):
         Largest norm of a gradient.
     on_collapse : {"raise", "warn"}, default="raise"
         What to do when the rows of a class are all alike.
-    column_types, identifiers, device, n_jobs, n_threads, callback, verbose
+    column_types, identifiers, device, n_jobs, n_threads, checkpoint, checkpoint_seconds, callback,
+    verbose
         As in :class:`mgvae.MGVAE`; ``n_jobs`` has no effect, for there is one model.
 
     Attributes
@@ -153,6 +156,8 @@ class CGAN(GenerativeSampler):
         device: str | torch.device = "auto",
         n_jobs: int | None = None,
         n_threads: int | None = 1,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_seconds: float = 30.0,
         callback: Callback | None = None,
         verbose: bool | int = False,
     ) -> None:
@@ -176,6 +181,8 @@ class CGAN(GenerativeSampler):
         self.device = device
         self.n_jobs = n_jobs
         self.n_threads = n_threads
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
         self.callback = callback
         self.verbose = verbose
 
@@ -191,6 +198,7 @@ class CGAN(GenerativeSampler):
             stage(self, self.steps, self.learning_rate, len(job.rows)),
             for_training,
             job.callback,
+            job.file("training"),
         )
         gan.requires_grad_(False)
         generators = {code: self._revived(job, code, gan, {}) for code in job.targets}

@@ -1,5 +1,6 @@
 """The conditional VAE as an imbalanced-learn over-sampler."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -17,7 +18,8 @@ from mgvae.cvae import fit_conditional, generate_conditional, one_hot, translate
 from mgvae.likelihood import Likelihood
 from mgvae.mgvae import DecoderOutput, Positions
 from mgvae.networks import Network, Precision, choose_bodies
-from mgvae.samplers._base import Auto, GenerativeSampler, Generator, Job, Trained
+from mgvae.samplers._base import Auto, GenerativeSampler
+from mgvae.samplers._job import Generator, Job, Trained
 from mgvae.samplers._presets import CVAE_DEFAULTS
 from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.training import Callback
@@ -100,7 +102,8 @@ class CVAE(GenerativeSampler):
         Factor on the latent noise of new rows.
     decoder_output : {"auto", "mean", "sample"}, default="auto"
         Numbers as the decoder's means, or drawn around them, see :class:`mgvae.MGVAE`.
-    column_types, identifiers, device, n_jobs, n_threads, callback, verbose
+    column_types, identifiers, device, n_jobs, n_threads, checkpoint, checkpoint_seconds, callback,
+    verbose
         As in :class:`mgvae.MGVAE`; ``n_jobs`` has no effect, for there is one model.
 
     Attributes
@@ -163,6 +166,8 @@ class CVAE(GenerativeSampler):
         device: str | torch.device = "auto",
         n_jobs: int | None = None,
         n_threads: int | None = 1,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_seconds: float = 30.0,
         callback: Callback | None = None,
         verbose: bool | int = False,
     ) -> None:
@@ -189,6 +194,8 @@ class CVAE(GenerativeSampler):
         self.device = device
         self.n_jobs = n_jobs
         self.n_threads = n_threads
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
         self.callback = callback
         self.verbose = verbose
 
@@ -204,6 +211,7 @@ class CVAE(GenerativeSampler):
             stage(self, self.steps, self.learning_rate, len(job.rows)),
             for_training,
             job.callback,
+            job.file("training"),
         )
         vae.requires_grad_(False)
         return Trained(

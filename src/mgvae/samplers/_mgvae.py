@@ -1,10 +1,12 @@
 """The majority-guided VAE as an imbalanced-learn over-sampler."""
 
 import copy
+import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -12,10 +14,10 @@ from joblib import Parallel, delayed
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor, nn
 
-from mgvae._runtime import build, threads, torch_generator
+from mgvae._runtime import build, enough_memory, threads, torch_generator
 from mgvae.codec import KindName, LikelihoodName, NumericScale
 from mgvae.codec.images import Channels
-from mgvae.errors import DataError, DivergenceError, ParameterError
+from mgvae.errors import DataError, DivergenceError, ParameterError, ResourceError
 from mgvae.ewc import Consolidation
 from mgvae.likelihood import Likelihood
 from mgvae.mgvae import (
@@ -31,11 +33,15 @@ from mgvae.mgvae import (
     translate,
 )
 from mgvae.networks import Network, Precision, choose_bodies
-from mgvae.samplers._base import Auto, GenerativeSampler, Generator, Job, Trained
+from mgvae.samplers._base import SMALLER, Auto, GenerativeSampler
+from mgvae.samplers._job import Generator, Job, Trained
 from mgvae.samplers._presets import MGVAE_DEFAULTS, PRESETS
 from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.training import Callback, History
 from mgvae.vae import VAE, PosteriorVariance, PriorName
+
+if TYPE_CHECKING:
+    from mgvae.checkpoints import StageFile
 
 __all__ = ["MGVAE"]
 
@@ -184,6 +190,12 @@ class MGVAE(GenerativeSampler):
         Minority classes fine-tuned at once, through joblib; the result does not depend on it.
     n_threads : int or None, default=1
         Threads of torch; None leaves torch's own setting, whose number may change the last bits.
+    checkpoint : path or None, default=None
+        A folder that keeps the state of training. A run that was cut off and is started again with
+        the same data and parameters goes on there, and ends with the same bits; other data or
+        parameters are refused. The folder stays when the fit is done.
+    checkpoint_seconds : float, default=30.0
+        Time between two states of a stage of training.
     callback : callable or None, default=None
         Called while training as ``callback(stage, done, total, terms)``.
     verbose : bool or int, default=False
@@ -299,6 +311,8 @@ class MGVAE(GenerativeSampler):
         device: str | torch.device = "auto",
         n_jobs: int | None = None,
         n_threads: int | None = 1,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_seconds: float = 30.0,
         callback: Callback | None = None,
         verbose: bool | int = False,
     ) -> None:
@@ -337,6 +351,8 @@ class MGVAE(GenerativeSampler):
         self.device = device
         self.n_jobs = n_jobs
         self.n_threads = n_threads
+        self.checkpoint = checkpoint
+        self.checkpoint_seconds = checkpoint_seconds
         self.callback = callback
         self.verbose = verbose
 
@@ -373,13 +389,20 @@ class MGVAE(GenerativeSampler):
         seeds = for_classes.spawn(len(job.members))
         alone = self.n_jobs in (None, 1)
         minorities = [code for code in job.targets if code != job.majority]
-        tuned = Parallel(n_jobs=self.n_jobs)(
-            delayed(self._finetune_class)(
-                vae, fisher, job.rows, job.members[code], majority, job.names[code], seeds[code],
-                job.callback if alone else None,
-            )
-            for code in minorities
-        )  # fmt: skip
+        try:
+            tuned = Parallel(n_jobs=self.n_jobs)(
+                delayed(self._finetune_class)(
+                    vae, fisher, job.rows, job.members[code], majority, job.names[code],
+                    seeds[code], job.callback if alone else None, job.file(f"class-{code}"),
+                )
+                for code in minorities
+            )  # fmt: skip
+        except BrokenProcessPool as error:
+            raise ResourceError(
+                "fine-tuning: a process that worked on some of the classes "
+                f"{', '.join(job.names[code] for code in minorities):.300} was ended from outside, "
+                f"most likely for want of memory. {SMALLER}"
+            ) from error
         models = dict(zip(minorities, (model for model, _ in tuned), strict=True))
         if job.majority in job.targets:
             models[job.majority] = vae
@@ -407,12 +430,19 @@ class MGVAE(GenerativeSampler):
         )
         if not first.steps:
             return Pretrained(vae, None, [])
-        history = pretrain(vae, job.rows, majority, first, for_training, job.callback)
-        fisher = None
-        if self.ewc_weight > 0:
-            fisher = fisher_of_generated(
+        history = pretrain(
+            vae, job.rows, majority, first, for_training, job.callback, job.file("pre-training")
+        )
+
+        def importance() -> dict[str, Tensor]:
+            return fisher_of_generated(
                 vae, job.rows, majority, self.fisher_samples, self.n_exemplars, for_fisher
             )
+
+        fisher = None
+        if self.ewc_weight > 0:
+            file = job.file("importance")
+            fisher = importance() if file is None else file.once(importance, job.device)
         return Pretrained(vae, fisher, [history])
 
     def _finetune_class(
@@ -425,6 +455,7 @@ class MGVAE(GenerativeSampler):
         name: str,
         seeds: np.random.SeedSequence,
         callback: Callback | None,
+        file: "StageFile | None",
     ) -> tuple[VAE, History]:
         """Fine-tune a copy of the pre-trained model on one class."""
         vae = copy.deepcopy(pretrained)
@@ -438,16 +469,22 @@ class MGVAE(GenerativeSampler):
             minority = np.sort(shuffled[n:])
             early_stopping = EarlyStopping(shuffled[:n], max(1, second.steps // 20), self.patience)
         try:
-            with threads(self.n_threads):
+            with (
+                enough_memory(f"fine-tuning of class {name}", SMALLER),
+                threads(self.n_threads),
+            ):
                 history = finetune(
                     vae, rows, minority, majority, second, for_training,
                     consolidation=consolidation, early_stopping=early_stopping,
-                    name=f"fine-tuning of class {name}", callback=callback,
+                    name=f"fine-tuning of class {name}", callback=callback, file=file,
                 )  # fmt: skip
         except DivergenceError as error:
             raise DivergenceError(
                 f"{error} A larger ewc_weight also needs smaller steps."
             ) from None
+        except Exception as error:
+            error.add_note(f"This happened in the fine-tuning of class {name}.")
+            raise
         return vae, history
 
     def _model(self, job: Job) -> nn.Module:

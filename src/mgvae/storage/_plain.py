@@ -14,7 +14,9 @@ __all__ = ["hoist", "lower", "restore_settings", "store_settings"]
 
 _LONG = 16  # lists of so many floats become tensors, which are smaller than text, and exact
 _MOST_THREADS = 256
-_OF_THE_MACHINE = ("device", "n_jobs", "callback", "verbose")
+_OF_THE_MACHINE = (
+    "device", "n_jobs", "checkpoint", "checkpoint_seconds", "callback", "verbose",
+)  # fmt: skip
 
 
 def store_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:

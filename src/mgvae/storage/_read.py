@@ -218,7 +218,7 @@ def _set_generators(
     entries: list[Any],
     tensors: dict[str, Tensor],
 ) -> None:
-    from mgvae.samplers._base import Job, Unvaried
+    from mgvae.samplers._job import Job, Unvaried
 
     owners: dict[int, int | None] = {}
     for entry in entries:

@@ -1,0 +1,112 @@
+"""What a sampler learns from, and what it gives back, in encoded rows."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from mgvae.codec import Span
+from mgvae.training import Callback, History
+
+if TYPE_CHECKING:
+    from mgvae.checkpoints import Checkpoint, StageFile
+
+__all__ = ["Generator", "Job", "Positions", "Trained", "Unvaried"]
+
+Positions = NDArray[np.int64]
+
+
+class Generator(Protocol):
+    """Makes encoded rows of one class."""
+
+    def generate(self, n: int, seeds: np.random.SeedSequence) -> tuple[Tensor, Positions]:
+        """Give ``n`` encoded rows and, for each, the position of the row it came from, or -1."""
+
+    def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
+        """Give one encoded row for each encoded majority row."""
+
+    def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
+        """Give the model, and the tensors that a model file must hold besides."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a subclass gets to learn from.
+
+    Attributes
+    ----------
+    rows : Tensor of shape (n, width)
+        All encoded rows, on the CPU.
+    members : list of ndarray of int
+        Positions of each class's rows, by class code.
+    names : list of str
+        The classes' names for people, by class code.
+    majority : int
+        Code of the largest class.
+    targets : list of int
+        Codes of the classes that are to be generated.
+    shape : tuple of int
+        Shape of a sample: (width,) of a row, or channels, height and width of a picture.
+    spans : sequence of Span
+        What the columns of ``rows`` mean.
+    device : torch.device
+        Where to train.
+    seeds : numpy.random.SeedSequence
+        The root of all randomness in training.
+    callback : callable or None
+        To be handed to the training loop.
+    checkpoint : Checkpoint or None
+        Where the state of training is kept.
+    """
+
+    rows: Tensor
+    members: list[Positions]
+    names: list[str]
+    majority: int
+    targets: list[int]
+    shape: tuple[int, ...]
+    spans: Sequence[Span]
+    device: torch.device
+    seeds: np.random.SeedSequence
+    callback: Callback | None
+    checkpoint: "Checkpoint | None" = None
+
+    def file(self, name: str) -> "StageFile | None":
+        """Give the file that keeps the state of one stage of training, if any does."""
+        return None if self.checkpoint is None else self.checkpoint.stage(name)
+
+    def codes(self) -> Positions:
+        """Give the class code of every row."""
+        codes = np.empty(len(self.rows), np.int64)
+        for code, rows in enumerate(self.members):
+            codes[rows] = code
+        return codes
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a subclass gives back: a generator per class code, and what happened in training."""
+
+    generators: Mapping[int, Generator]
+    history: Sequence[History]
+
+
+@dataclass(frozen=True)
+class Unvaried:
+    """What generates rows when no column varies: there is nothing to learn."""
+
+    majority: Positions
+
+    def generate(self, n: int, seeds: np.random.SeedSequence) -> tuple[Tensor, Positions]:
+        sources = np.random.default_rng(seeds).integers(len(self.majority), size=n)
+        return torch.empty(n, 0), self.majority[sources]
+
+    def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:  # noqa: ARG002
+        return encoded
+
+    def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
+        return None, {}
