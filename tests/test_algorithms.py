@@ -10,17 +10,9 @@ from scipy import stats
 from mgvae._runtime import build, torch_generator
 from mgvae.codec import Span
 from mgvae.ewc import Consolidation
+from mgvae.generation import generate, latent_means, translate
 from mgvae.likelihood import Likelihood
-from mgvae.mgvae import (
-    EarlyStopping,
-    Stage,
-    finetune,
-    fisher_of_generated,
-    generate,
-    latent_means,
-    pretrain,
-    translate,
-)
+from mgvae.mgvae import EarlyStopping, Stage, finetune, fisher_of_generated, pretrain
 from mgvae.networks import mlp_bodies
 from mgvae.vae import VAE
 

@@ -24,7 +24,8 @@ from torch.nn import functional
 from mgvae._runtime import torch_generator
 from mgvae.cvae import one_hot
 from mgvae.likelihood import Likelihood
-from mgvae.mgvae import Stage, blocks, take
+from mgvae.mgvae import Stage
+from mgvae.rows import blocks, take
 from mgvae.training import Callback, History, Player, train
 from mgvae.vae import join
 

@@ -18,7 +18,9 @@ from torch import Tensor
 from torch.nn import functional
 
 from mgvae._runtime import torch_generator
-from mgvae.mgvae import DecoderOutput, Stage, adam, blocks, take
+from mgvae.generation import DecoderOutput
+from mgvae.mgvae import Stage, adam
+from mgvae.rows import blocks, take
 from mgvae.training import Callback, History, Player, train
 from mgvae.vae import VAE, elbo, join
 

@@ -1,6 +1,6 @@
-r"""The paper's two algorithms, on encoded rows.
+r"""Training, Algorithm 2 of the paper, on encoded rows.
 
-Algorithm 2, training, has two stages that differ only in whose rows are learned and in the penalty:
+It has two stages that differ only in whose rows are learned and in the penalty:
 
 1. :func:`pretrain`: minimise :math:`-O(\Psi, X^+; x^+)` over batches of the majority;
 2. :func:`fisher_of_generated`, once; then per minority class, from a copy of the pre-trained model,
@@ -8,25 +8,21 @@ Algorithm 2, training, has two stages that differ only in whose rows are learned
 
 In each step, ``n_exemplars`` (S) majority rows are drawn with replacement to stand for the prior.
 
-Algorithm 1, generation, is :func:`translate`: with a majority row's latent mean c,
-
-.. math:: z = c + \tau s \epsilon, \qquad x^- \sim p(x \mid z),
-
-where :math:`\tau` is the temperature (1 in the paper); :func:`generate` draws the majority rows
-uniformly.
+Algorithm 1, generation, is in :mod:`mgvae.generation`.
 """
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mgvae._runtime import torch_generator
 from mgvae.ewc import Consolidation, fisher_diagonal
+from mgvae.generation import latent_means, translate
 from mgvae.prior import own_exemplars
+from mgvae.rows import Positions, take
 from mgvae.training import Callback, History, Player, Schedule, Validation, train
 from mgvae.vae import VAE, elbo, elbo_with_exemplars
 
@@ -34,24 +30,14 @@ if TYPE_CHECKING:
     from mgvae.checkpoints import StageFile
 
 __all__ = [
-    "DecoderOutput",
     "EarlyStopping",
     "Stage",
     "adam",
-    "blocks",
     "finetune",
     "fisher_of_generated",
-    "generate",
-    "latent_means",
     "pretrain",
-    "take",
-    "translate",
 ]
 
-DecoderOutput = Literal["mean", "sample"]
-Positions = NDArray[np.int64]
-
-_BLOCK = 16_384  # rows that pass through a network at once when nothing is learned
 _FISHER_BYTES = 512 * 2**20  # memory for the single-sample gradients of one chunk
 _COPIES = 2  # of a layer's outputs that are in memory at once: themselves and their gradients
 _VARIANCE_RATE = 5.0  # the likelihood's variances learn this many times faster than the weights
@@ -266,33 +252,6 @@ class _Memory:
         self.means = None if state["means"] is None else state["means"].to(self.device)
 
 
-def take(rows: Tensor, positions: Positions) -> Tensor:
-    """Copy out whole rows as numbers; bytes become numbers from 0 to 1.
-
-    ``index_select`` moves a row at once, indexing a number at a time.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> take(torch.tensor([[0], [51], [255]], dtype=torch.uint8), np.array([1, 2]))
-    tensor([[0.2000],
-            [1.0000]])
-    """
-    chosen = rows.index_select(0, torch.from_numpy(positions))
-    return chosen.float().div_(255.0) if chosen.dtype == torch.uint8 else chosen
-
-
-def blocks(n: int) -> list[int]:
-    """Cut ``n`` rows into blocks that pass through a network at once.
-
-    Examples
-    --------
-    >>> blocks(20_000)
-    [16384, 3616]
-    """
-    return [min(_BLOCK, n - start) for start in range(0, n, _BLOCK)]
-
-
 def adam(vae: VAE, learning_rate: float) -> torch.optim.Optimizer:
     """Make the optimiser: Adam, faster for the likelihood's variances."""
     fast = {id(p) for p in vae.likelihood.parameters()}
@@ -398,118 +357,3 @@ def _outputs(network: nn.Module, row: Tensor) -> int:
     for hook in hooks:
         hook.remove()
     return sum(counts)
-
-
-@torch.no_grad()
-def latent_means(vae: VAE, rows: Tensor, positions: Positions) -> Tensor:
-    """Encode the rows at ``positions`` to their latent means, block by block.
-
-    Parameters
-    ----------
-    vae : VAE
-        The model.
-    rows : Tensor of shape (n, width)
-        All encoded rows.
-    positions : ndarray of int
-        Which of them.
-
-    Returns
-    -------
-    means : Tensor of shape (len(positions), d)
-        On the CPU.
-    """
-    device = vae.log_variance.device
-    means = [
-        vae.mean(take(rows, positions[start : start + _BLOCK]).to(device)).cpu()
-        for start in range(0, len(positions), _BLOCK)
-    ]
-    return torch.cat(means) if means else torch.empty(0, vae.latent_size)
-
-
-@torch.no_grad()
-def translate(
-    vae: VAE,
-    centres: Tensor,
-    seeds: np.random.SeedSequence,
-    *,
-    temperature: float = 1.0,
-    decoder_output: DecoderOutput = "mean",
-) -> Tensor:
-    """Turn majority rows, given by their latent means, into new rows (Algorithm 1, steps 2-3).
-
-    Parameters
-    ----------
-    vae : VAE
-        The model of the class to be generated.
-    centres : Tensor of shape (n, d)
-        Latent means of the majority rows. The standard prior has no centres: it draws every code
-        from N(0, I) and only takes the number of rows from here.
-    seeds : numpy.random.SeedSequence
-        Decides the noise.
-    temperature : float
-        Factor on the noise of the latent code.
-    decoder_output : {"mean", "sample"}
-        Whether numbers are the decoder's means or draws around them.
-
-    Returns
-    -------
-    encoded : Tensor of shape (n, width)
-        On the CPU.
-    """
-    device = vae.log_variance.device
-    generator = torch_generator(seeds, device)
-    scale = temperature * torch.exp(0.5 * vae.log_variance)
-    made = []
-    for start in range(0, len(centres), _BLOCK):
-        c = centres[start : start + _BLOCK].to(device)
-        noise = torch.randn(c.shape, generator=generator, device=device)
-        z = c + scale * noise if vae.prior == "majority" else temperature * noise
-        raw = vae.decoder(z)
-        drawn = vae.likelihood.draw(raw, generator, numeric_noise=decoder_output == "sample")
-        made.append(drawn.cpu())
-    return torch.cat(made) if made else torch.empty(0, vae.likelihood.width)
-
-
-def generate(
-    vae: VAE,
-    centres: Tensor,
-    n: int,
-    seeds: np.random.SeedSequence,
-    *,
-    temperature: float = 1.0,
-    decoder_output: DecoderOutput = "mean",
-) -> tuple[Tensor, Positions]:
-    """Draw majority rows uniformly and translate them (Algorithm 1).
-
-    Parameters
-    ----------
-    vae : VAE
-        The model of the class to be generated.
-    centres : Tensor of shape (N, d)
-        Latent means of all majority rows.
-    n : int
-        How many rows to generate.
-    seeds : numpy.random.SeedSequence
-        Decides the rows and the noise.
-    temperature : float
-        Factor on the noise of the latent code.
-    decoder_output : {"mean", "sample"}
-        Whether numbers are the decoder's means or draws around them.
-
-    Returns
-    -------
-    encoded : Tensor of shape (n, width)
-        The new rows.
-    sources : ndarray of int of shape (n,)
-        Which of the ``centres`` each came from; -1 under the standard prior, which has no source.
-    """
-    for_rows, for_noise = seeds.spawn(2)
-    sources = np.random.default_rng(for_rows).integers(len(centres), size=n)
-    encoded = translate(
-        vae,
-        centres[torch.from_numpy(sources)],
-        for_noise,
-        temperature=temperature,
-        decoder_output=decoder_output,
-    )
-    return encoded, sources if vae.prior == "majority" else np.full(n, -1)

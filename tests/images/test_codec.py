@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 
 from mgvae.codec.images import ImageCodec, are_images
 from mgvae.errors import DataError, ParameterError
-from mgvae.mgvae import take
+from mgvae.rows import take
 
 sides = st.integers(8, 20)
 shapes = st.one_of(

@@ -21,7 +21,7 @@ from mgvae import MGVAE, __version__
 from mgvae._atomic import atomic_write
 from mgvae._runtime import build, torch_generator
 from mgvae.bench.machine import plain_settings
-from mgvae.mgvae import take
+from mgvae.rows import take
 from mgvae.samplers._job import Job
 from mgvae.samplers._mgvae import Pretrained
 from mgvae.training import History

@@ -20,8 +20,8 @@ from mgvae.codec.images import Channels
 from mgvae.cvae import one_hot
 from mgvae.errors import CollapseError, CollapseWarning, ParameterError
 from mgvae.likelihood import Likelihood
-from mgvae.mgvae import Positions, take
 from mgvae.networks import dcgan, is_small, mlp
+from mgvae.rows import Positions, take
 from mgvae.samplers._base import GenerativeSampler
 from mgvae.samplers._job import Generator, Job, Trained
 from mgvae.samplers._presets import CGAN_DEFAULTS

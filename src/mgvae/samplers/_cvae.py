@@ -15,9 +15,10 @@ from mgvae._runtime import build, torch_generator
 from mgvae.codec import KindName, LikelihoodName, NumericScale
 from mgvae.codec.images import Channels
 from mgvae.cvae import fit_conditional, generate_conditional, one_hot, translate_conditional
+from mgvae.generation import DecoderOutput
 from mgvae.likelihood import Likelihood
-from mgvae.mgvae import DecoderOutput, Positions
 from mgvae.networks import Network, Precision, choose_bodies
+from mgvae.rows import Positions
 from mgvae.samplers._base import Auto, GenerativeSampler
 from mgvae.samplers._job import Generator, Job, Trained
 from mgvae.samplers._presets import CVAE_DEFAULTS

@@ -19,20 +19,11 @@ from mgvae.codec import KindName, LikelihoodName, NumericScale
 from mgvae.codec.images import Channels
 from mgvae.errors import DataError, DivergenceError, ParameterError, ResourceError
 from mgvae.ewc import Consolidation
+from mgvae.generation import DecoderOutput, generate, latent_means, translate
 from mgvae.likelihood import Likelihood
-from mgvae.mgvae import (
-    DecoderOutput,
-    EarlyStopping,
-    Positions,
-    Stage,
-    finetune,
-    fisher_of_generated,
-    generate,
-    latent_means,
-    pretrain,
-    translate,
-)
+from mgvae.mgvae import EarlyStopping, Stage, finetune, fisher_of_generated, pretrain
 from mgvae.networks import Network, Precision, choose_bodies
+from mgvae.rows import Positions
 from mgvae.samplers._base import SMALLER, Auto, GenerativeSampler
 from mgvae.samplers._job import Generator, Job, Trained
 from mgvae.samplers._presets import MGVAE_DEFAULTS, PRESETS

@@ -1,0 +1,39 @@
+"""Encoded rows: copied out by position, and cut into blocks."""
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+__all__ = ["BLOCK", "Positions", "blocks", "take"]
+
+Positions = NDArray[np.int64]
+
+BLOCK = 16_384  # rows that pass through a network at once when nothing is learned
+
+
+def take(rows: Tensor, positions: Positions) -> Tensor:
+    """Copy out whole rows as numbers; bytes become numbers from 0 to 1.
+
+    ``index_select`` moves a row at once, indexing a number at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> take(torch.tensor([[0], [51], [255]], dtype=torch.uint8), np.array([1, 2]))
+    tensor([[0.2000],
+            [1.0000]])
+    """
+    chosen = rows.index_select(0, torch.from_numpy(positions))
+    return chosen.float().div_(255.0) if chosen.dtype == torch.uint8 else chosen
+
+
+def blocks(n: int) -> list[int]:
+    """Cut ``n`` rows into blocks that pass through a network at once.
+
+    Examples
+    --------
+    >>> blocks(20_000)
+    [16384, 3616]
+    """
+    return [min(BLOCK, n - start) for start in range(0, n, BLOCK)]
