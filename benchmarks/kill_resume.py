@@ -76,10 +76,9 @@ def main() -> None:
                     process.wait()
                     kills += 1
                     reached[stages(state)] += 1
-                    if out.exists() and out.read_bytes() != expected:
-                        different += 1
-                        break
-                    continue
+                    if not out.exists():
+                        continue
+                    code = 0  # it was killed after its work was done
                 if code:
                     sys.exit(f"a run ended with code {code}")
                 ended += 1
