@@ -3,7 +3,7 @@
 Run: ``MGVAE_DATA=... python examples/image_grids.py mnist-100 mnist-600 celeba``. MNIST takes about
 four minutes a picture on one core, CelebA about half an hour. The folder holds ``mnist/`` (the four
 idx files) and ``celeba/`` in its original layout. For CelebA, whose licence forbids passing
-photographs on, the first column is the pre-trained model's own reconstruction.
+photographs on, the first columns are the pre-trained model's own draws.
 
 For MNIST it prints how many of 5,000 translations a judge (a classifier trained on all digits) sees
 as 5-9, how the slant and the ink of a translation go with those of its source, and how far new
@@ -81,7 +81,7 @@ def mnist(data, kept, path):
 
 
 def celeba(data, path):
-    """Draw generated faces: a reconstruction, then translations to four hair colours."""
+    """Draw generated faces: black hair, then translations to four other hair colours."""
     train = load_celeba(data / "celeba")
     many = int((train.labels == "black").sum())
     sampler = MGVAE(
