@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mgvae.bench.real_tables import REAL_TABLES
 from mgvae.bench.sources import Source, find_celeba, read_source
 from mgvae.errors import ParameterError
 
@@ -41,7 +42,9 @@ class DataSet:
     scale : (float, float) or None
         Tables: the range that columns are brought to.
     by_group : bool
-        Whether the rows of a group stay together; ``clean`` only.
+        Whether the rows of a group stay together; not under ``paper``.
+    protocols : tuple of str
+        The protocols it is used under.
     """
 
     family: str
@@ -50,11 +53,7 @@ class DataSet:
     test: int = 0
     scale: tuple[float, float] | None = None
     by_group: bool = False
-
-    @property
-    def protocols(self) -> tuple[Protocol, ...]:
-        """The protocols it is used under."""
-        return ("clean",) if self.by_group else ("paper", "clean")
+    protocols: tuple[str, ...] = ("paper", "clean")
 
 
 DATASETS = {
@@ -66,9 +65,14 @@ DATASETS = {
     "fashionmnist-full": DataSet("fashionmnist", "image"),
     "celeba-100": DataSet("celeba", "image"),
     "musk": DataSet("musk", "table", test=200, scale=(-1.0, 1.0)),
-    "musk-by-molecule": DataSet("musk", "table", scale=(-1.0, 1.0), by_group=True),
-    "water_quality": DataSet("water_quality", "table", test=300, scale=(0.0, 1.0)),
-    "isolet": DataSet("isolet", "table", test=200),
+    "musk-by-molecule": DataSet(
+        "musk", "table", scale=(-1.0, 1.0), by_group=True, protocols=("clean", "folds")
+    ),
+    "water_quality": DataSet(
+        "water_quality", "table", test=300, scale=(0.0, 1.0), protocols=("paper", "clean", "folds")
+    ),
+    "isolet": DataSet("isolet", "table", test=200, protocols=("paper", "clean", "folds")),
+    **{name: DataSet(name, "table", protocols=("folds",)) for name in REAL_TABLES},
 }
 """Every data set by name."""
 

@@ -25,7 +25,10 @@ ENTRY_POINTS = "mgvae.methods"
 """The entry point group in which a package offers samplers and losses."""
 
 _CONDITIONS = ("method", "protocol", "kind", "family", "dataset", "budget")
-_EFFECTS = ("sampler", "settings", "classifier", "pretrain_seed", "image_size")
+_EFFECTS = (
+    "sampler", "settings", "classifier", "pretrain_seed", "image_size", "folds", "classifiers",
+    "weights",
+)  # fmt: skip
 
 
 def method_names() -> list[str]:

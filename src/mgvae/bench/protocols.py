@@ -2,7 +2,7 @@
 
 Under ``paper`` the classifier is that of the last epoch. Under ``clean`` a validation part that no
 resampling has touched picks the epoch with the best geometric mean, for every method alike, and
-also the threshold for the figures called ``tuned``.
+also the threshold for the figures called ``tuned``. :mod:`mgvae.bench.folds` is the third protocol.
 """
 
 import time
@@ -15,6 +15,7 @@ import numpy as np
 from mgvae.bench.cells import Cell
 from mgvae.bench.classifier import train_classifier
 from mgvae.bench.data import Protocol, split
+from mgvae.bench.folds import evaluate
 from mgvae.bench.machine import peak_memory, provenance
 from mgvae.bench.metrics import at_threshold, best_threshold, judge_clean, judge_paper
 from mgvae.bench.resampling import resample
@@ -40,6 +41,8 @@ class Bench:
 
     def __call__(self, cell: Cell) -> dict[str, Any]:
         """Work out one cell."""
+        if cell.protocol == "folds":
+            return evaluate(cell, self.data)
         seeds = np.random.SeedSequence(cell.seed).spawn(3)
         for_sampler, for_classifier, for_batches = (int(s.generate_state(1)[0]) for s in seeds)
         with peak_memory() as memory:

@@ -20,7 +20,7 @@ from mgvae.bench.methods import load_class
 from mgvae.bench.pretraining import AFTERWARDS, SharedMGVAE
 from mgvae.samplers._base import GenerativeSampler
 
-__all__ = ["Resampled", "in_good_order", "make_sampler", "resample"]
+__all__ = ["Resampled", "in_good_order", "make_sampler", "new_sampler", "resample"]
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,8 @@ def in_good_order(cells: Sequence[Cell]) -> list[Cell]:
 
     def turn(cell: Cell) -> int:
         settings = cell.parameters.get("settings", {})
+        if cell.protocol == "folds":  # which shares no pre-training
+            return 1
         if cell.parameters.get("sampler") != "mgvae:MGVAE" or settings.get("pretrain_steps") == 0:
             return 1
         decisive = {k: v for k, v in settings.items() if k not in AFTERWARDS}
@@ -105,6 +107,23 @@ def in_good_order(cells: Sequence[Cell]) -> list[Cell]:
         return 0 if first else 2
 
     return sorted(cells, key=turn)
+
+
+def new_sampler(parameters: Mapping[str, Any], seed: int) -> Any:
+    """Make the sampler of a cell, which shares nothing with others.
+
+    Parameters
+    ----------
+    parameters, seed
+        As in :func:`resample`.
+    """
+    sampler_class = load_class(parameters["sampler"])
+    given = dict(parameters.get("settings", {}))
+    if "random_state" in signature(sampler_class).parameters:
+        given["random_state"] = seed
+    preset = given.pop("preset", None)
+    make = sampler_class if preset is None else partial(sampler_class.from_preset, preset)
+    return make(**given)
 
 
 def make_sampler(parameters: Mapping[str, Any], seed: int, cache: Path) -> Any:
@@ -121,13 +140,7 @@ def make_sampler(parameters: Mapping[str, Any], seed: int, cache: Path) -> Any:
     >>> make_sampler({"sampler": "mgvae:MGVAE", "settings": settings}, 0, Path()).latent_size
     5
     """
-    sampler_class = load_class(parameters["sampler"])
-    given = dict(parameters.get("settings", {}))
-    if "random_state" in signature(sampler_class).parameters:
-        given["random_state"] = seed
-    preset = given.pop("preset", None)
-    make = sampler_class if preset is None else partial(sampler_class.from_preset, preset)
-    sampler = make(**given)
+    sampler = new_sampler(parameters, seed)
     if isinstance(sampler, MGVAE):
         sampler = SharedMGVAE(**sampler.get_params())
         sampler.cache, sampler.pretrain_seed = cache, parameters.get("pretrain_seed")

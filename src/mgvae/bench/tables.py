@@ -22,7 +22,7 @@ __all__ = ["METRICS", "Row", "Table", "find_table", "table_names"]
 METRICS = {"b_acc": "B-ACC", "acsa": "ACSA", "gm": "GM"}
 """The paper's metrics, as they are called in results and by people."""
 
-View = Literal["metrics", "tuned"]
+View = Literal["metrics", "tuned", "prevalence"]
 Values = Mapping[str, Sequence[float]]
 
 
@@ -38,9 +38,9 @@ class Row:
         The method behind it.
     settings : mapping
         Parameters of its sampler that differ from the declared ones.
-    view : {"metrics", "tuned"}
-        Which part of the result: at the classifier's own threshold, or at the one tuned on the
-        validation part, which only the clean protocol has.
+    view : {"metrics", "tuned", "prevalence"}
+        Which part of the result: at the classifier's own threshold; at the one tuned on rows held
+        out, or at the minority's share, neither of which the paper's protocol has.
     paper : mapping
         The paper's values, by data set and metric: mean and standard deviation.
     """
@@ -88,13 +88,13 @@ class Table:
         Parameters
         ----------
         protocol : str
-            Thresholds are tuned under ``"clean"`` alone.
+            Thresholds other than the classifier's own do not exist under ``"paper"``.
         only : iterable of str
             Names of rows or methods to keep, in any case; all if none is named.
         also : iterable of str
             Further methods, one row each.
         """
-        rows = [row for row in self.all_rows if row.view == "metrics" or protocol == "clean"]
+        rows = [row for row in self.all_rows if row.view == "metrics" or protocol != "paper"]
         wanted = {name.casefold() for name in only}
         known = {name.casefold() for row in rows for name in (row.name, row.method)}
         if wanted - known:
@@ -138,7 +138,7 @@ def find_table(name: str) -> Table:
 
 _ORDER = (
     "mnist", "fashionmnist", "celeba", "musk", "water_quality", "isolet", "ablation_mnist",
-    "lambda_fashionmnist", "upper_bound",
+    "lambda_fashionmnist", "upper_bound", "efficacy", "efficacy_ablation",
 )  # fmt: skip
 
 

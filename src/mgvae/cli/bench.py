@@ -27,7 +27,7 @@ Examples:
 """,
 )
 
-Protocol = Literal["paper", "clean"]
+Protocol = Literal["paper", "clean", "folds"]
 Budget = Literal["full", "cpu"]
 
 Results = Annotated[
@@ -157,7 +157,9 @@ def status(
 @app.command()
 def table(
     name: Annotated[str, typer.Argument(metavar="TABLE")],
-    protocol: Annotated[Protocol, typer.Option(help="The two are never mixed.")] = "paper",
+    protocol: Annotated[
+        Protocol | None, typer.Option(help="By default the table's first. They are never mixed.")
+    ] = None,
     form: Annotated[
         Literal["md", "html", "latex", "csv"], typer.Option("--format", help="How to write it.")
     ] = "md",
@@ -176,7 +178,7 @@ def table(
     from mgvae.bench.summary import summarise
 
     (found,) = _find([name])
-    (chosen,) = _protocols(found, protocol)
+    chosen = _protocols(found, protocol)[0]
     summary = summarise(
         found, chosen, Store(results),
         seeds=seeds, budget=budget, only=_names(only), also=method or (),
