@@ -28,8 +28,18 @@ format: $(VENV)/.installed-test
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed-%: pyproject.toml constraints.txt | $(VENV)/bin/python
+# Files are checked against the hashes in requirements/ on the platform that they were taken from; torch
+# is not, because indexes serve different builds of one version. Elsewhere versions are pinned alone.
+PLATFORM := $(shell $(PYTHON) -c 'import platform as p; print(p.python_implementation(), *p.python_version_tuple()[:2], p.system(), p.machine())')
+
+$(VENV)/.installed-%: pyproject.toml constraints.txt requirements/%.lock | $(VENV)/bin/python
+ifeq ($(PLATFORM),CPython 3 11 Linux x86_64)
+	$(PIP) install --quiet --require-hashes --no-deps --requirement requirements/$*.lock
+	$(PIP) install --quiet --constraint constraints.txt torch
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
+else
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[$*]'
+endif
 	touch $@
 
 clean:
