@@ -70,7 +70,7 @@ def main() -> None:
                     command(table, out, "--checkpoint", str(state), "--checkpoint-seconds", "0.05")
                 )
                 try:
-                    code = process.wait(timeout=rng.uniform(0.0, 1.2 * seconds))
+                    code = process.wait(timeout=rng.uniform(0.0, seconds))
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
