@@ -57,9 +57,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         table, whole = Path(folder, "table.csv"), Path(folder, "whole.csv")
         write_table(table, rng)
-        started = time.perf_counter()
-        subprocess.run(command(table, whole), check=True)
-        seconds = time.perf_counter() - started
+        seconds = float("inf")
+        for _ in range(3):  # the first one finds nothing in the disk's cache
+            started = time.perf_counter()
+            subprocess.run(command(table, whole, "--force"), check=True)
+            seconds = min(seconds, time.perf_counter() - started)
         expected = whole.read_bytes()
         print(f"alone: {seconds:.1f} s, {len(expected)} bytes; seed {arguments.seed}", flush=True)
         while kills < arguments.kills:
