@@ -1,24 +1,32 @@
 """Kill a command at random moments, start it again, and compare what it wrote in the end.
 
-``mgvae balance --checkpoint`` runs as a process of its own and is killed with SIGKILL after a
+``mgvae balance --checkpoint`` runs in a process of its own and is killed with SIGKILL after a
 random part of the time that it takes alone; then the same command is started again, and so on until
 one gets to its end. Its output must be, byte for byte, that of a run which nobody killed. Then all
 begins anew in an empty folder, until there were enough kills.
+
+The processes are forked from one that has loaded everything, so that they are killed at work and
+not while they load torch; ``--fresh`` starts a new interpreter each time, which takes long.
 
     python benchmarks/kill_resume.py --kills 60 --seed 0
 """
 
 import argparse
-import subprocess
+import os
 import sys
 import tempfile
 import time
 from collections import Counter
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import numpy as np
 
-OPTIONS = ["--seed", "1", "--pretrain-steps", "400", "--finetune-steps", "150", "--quiet"]
+from mgvae.cli._run import run
+
+OPTIONS = ["--seed", "1", "--pretrain-steps", "200", "--finetune-steps", "80", "--quiet"]
 
 
 def write_table(path: Path, rng: np.random.Generator) -> None:
@@ -32,10 +40,23 @@ def write_table(path: Path, rng: np.random.Generator) -> None:
     path.write_text("a,b,c,d,class\n" + "\n".join(rows) + "\n", encoding="utf-8")
 
 
-def command(table: Path, out: Path, *more: str) -> list[str]:
-    """Give the command that balances the table."""
-    return [sys.executable, "-m", "mgvae.cli", "balance", str(table), "-t", "class",
-            "-o", str(out), *OPTIONS, *more]  # fmt: skip
+def start(table: Path, out: Path, *more: str, fresh: bool) -> BaseProcess:
+    """Start a process that balances the table."""
+    arguments = ["balance", str(table), "-t", "class", "-o", str(out), *OPTIONS, *more]
+    work = partial(in_new_interpreter if fresh else in_this_one, arguments)
+    process = get_context("fork").Process(target=work)
+    process.start()
+    return process
+
+
+def in_this_one(arguments: list[str]) -> None:
+    """Run the command in this process."""
+    sys.exit(run(arguments))
+
+
+def in_new_interpreter(arguments: list[str]) -> None:
+    """Become the command."""
+    os.execv(sys.executable, [sys.executable, "-m", "mgvae.cli", *arguments])  # noqa: S606
 
 
 def stages(folder: Path) -> str:
@@ -50,6 +71,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--fresh", action="store_true")
     arguments = parser.parse_args()
     rng = np.random.default_rng(arguments.seed)
     kills, runs, ended, different = 0, 0, 0, 0
@@ -57,10 +79,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         table, whole = Path(folder, "table.csv"), Path(folder, "whole.csv")
         write_table(table, rng)
+        run(["balance", str(table), "-t", "class", "-o", str(whole), *OPTIONS])  # loads everything
         seconds = float("inf")
-        for _ in range(3):  # the first one finds nothing in the disk's cache
+        for _ in range(3):
             started = time.perf_counter()
-            subprocess.run(command(table, whole, "--force"), check=True)
+            start(table, whole, "--force", fresh=arguments.fresh).join()
             seconds = min(seconds, time.perf_counter() - started)
         expected = whole.read_bytes()
         print(f"alone: {seconds:.1f} s, {len(expected)} bytes; seed {arguments.seed}", flush=True)
@@ -68,21 +91,18 @@ def main() -> None:
             runs += 1
             state, out = Path(folder, f"run{runs}"), Path(folder, f"out{runs}.csv")
             while True:
-                process = subprocess.Popen(
-                    command(table, out, "--checkpoint", str(state), "--checkpoint-seconds", "0.05")
-                )
-                try:
-                    code = process.wait(timeout=rng.uniform(0.0, seconds))
-                except subprocess.TimeoutExpired:
+                keep = ["--checkpoint", str(state), "--checkpoint-seconds", "0.02"]
+                process = start(table, out, *keep, fresh=arguments.fresh)
+                process.join(timeout=rng.uniform(0.0, seconds))
+                if process.is_alive():
                     process.kill()
-                    process.wait()
+                    process.join()
                     kills += 1
                     reached[stages(state)] += 1
                     if not out.exists():
                         continue
-                    code = 0  # it was killed after its work was done
-                if code:
-                    sys.exit(f"a run ended with code {code}")
+                elif process.exitcode:
+                    sys.exit(f"a run ended with code {process.exitcode}")
                 ended += 1
                 different += out.read_bytes() != expected
                 break
