@@ -4,8 +4,14 @@ Algorithm 1 of the paper is :func:`translate`: with a majority row's latent mean
 
 .. math:: z = c + \tau s \epsilon, \qquad x^- \sim p(x \mid z),
 
-where :math:`\tau` is the temperature (1 in the paper); :func:`generate` draws the majority rows
-uniformly.
+where :math:`\tau` is the temperature (1 in the paper). :func:`generate` draws the majority rows
+uniformly. Where the minority is a corner of the majority, most exemplars are far from it; then they
+are better drawn by a minority row. With the latent mean :math:`u_m` of a random minority row,
+:func:`exemplars_near` draws from the responsibilities of the mixture,
+
+.. math:: p(n \mid m) \propto \exp(-|u_m - c_n|^2 / 2s^2) .
+
+The *bridge* of :mod:`mgvae.bridge` also starts from there.
 """
 
 from typing import Literal
@@ -15,10 +21,18 @@ import torch
 from torch import Tensor
 
 from mgvae._runtime import torch_generator
-from mgvae.rows import BLOCK, Positions, take
-from mgvae.vae import VAE
+from mgvae.prior import responsibilities
+from mgvae.rows import BLOCK, MATRIX, Positions, take
+from mgvae.vae import VAE, elbo
 
-__all__ = ["DecoderOutput", "generate", "latent_means", "translate"]
+__all__ = [
+    "DecoderOutput",
+    "exemplars_near",
+    "generate",
+    "latent_means",
+    "plausibility",
+    "translate",
+]
 
 DecoderOutput = Literal["mean", "sample"]
 
@@ -136,3 +150,85 @@ def generate(
         decoder_output=decoder_output,
     )
     return encoded, sources if vae.prior == "majority" else np.full(n, -1)
+
+
+def exemplars_near(
+    codes: Tensor,
+    which: Positions,
+    centres: Tensor,
+    log_variance: Tensor,
+    rng: np.random.Generator,
+) -> Positions:
+    """Draw centres by the mixture's responsibilities for codes.
+
+    Parameters
+    ----------
+    codes : Tensor of shape (M, d)
+        Latent codes.
+    which : ndarray of int of shape (n,)
+        For which of the codes a centre is wanted, each as often as it is named.
+    centres : Tensor of shape (N, d)
+        Latent means of the exemplars.
+    log_variance : Tensor, scalar
+        Log-variance of the mixture's components.
+    rng : numpy.random.Generator
+        Decides.
+
+    Returns
+    -------
+    drawn : ndarray of int of shape (n,)
+        Positions among the centres.
+
+    Examples
+    --------
+    >>> import numpy as np, torch
+    >>> codes, centres = torch.tensor([[0.0], [9.0]]), torch.tensor([[9.0], [0.0]])
+    >>> which = np.array([0, 1, 1])
+    >>> exemplars_near(codes, which, centres, torch.tensor(0.0), np.random.default_rng(0))
+    array([1, 0, 0])
+    """
+    wanted, row = np.unique(which, return_inverse=True)
+    order = np.argsort(row, kind="stable")
+    chances = rng.random(len(which))
+    drawn = np.empty(len(which), np.int64)
+    size = max(1, MATRIX // len(centres))
+    for start in range(0, len(wanted), size):
+        some = codes[torch.from_numpy(wanted[start : start + size])]
+        steps = responsibilities(some, centres, log_variance).double().cumsum(-1).numpy()
+        steps /= steps[:, -1:]
+        steps += np.arange(len(steps))[:, None]  # one above the other: one search serves all
+        first, last = np.searchsorted(row[order], [start, start + len(steps)])
+        here = order[first:last]
+        above = row[here] - start
+        found = np.searchsorted(steps.ravel(), chances[here] + above, side="right")
+        drawn[here] = np.clip(found - above * len(centres), 0, len(centres) - 1)
+    return drawn
+
+
+@torch.no_grad()
+def plausibility(vae: VAE, encoded: Tensor, centres: Tensor) -> Tensor:
+    """Score rows by Eq. 4 at their latent means: how well the model of a class explains them.
+
+    Parameters
+    ----------
+    vae : VAE
+        The model of the class.
+    encoded : Tensor of shape (n, width)
+        The rows.
+    centres : Tensor of shape (S, d)
+        Latent means that stand for the prior.
+
+    Returns
+    -------
+    scores : Tensor of shape (n,)
+        Higher is more plausible. On the CPU.
+    """
+    device = vae.log_variance.device
+    scores = []
+    size = max(1, min(BLOCK, MATRIX // max(1, len(centres))))
+    for start in range(0, len(encoded), size):
+        x = encoded[start : start + size]
+        noise = torch.zeros(len(x), vae.latent_size, device=device)
+        parts = elbo(vae, x.to(device), noise, centres.to(device))
+        scores.append((parts.reconstruction - parts.divergence).cpu())
+    return torch.cat(scores) if scores else torch.empty(0)

@@ -83,14 +83,21 @@ class Likelihood(nn.Module):
         return total
 
     def draw(self, raw: Tensor, generator: torch.Generator, *, numeric_noise: bool) -> Tensor:
-        """Draw encoded rows.
+        """Draw encoded rows from raw outputs; see :meth:`realise`."""
+        return self.realise(self.mean(raw), generator, numeric_noise=numeric_noise)
+
+    def realise(
+        self, mean: Tensor, generator: torch.Generator, *, numeric_noise: bool = False
+    ) -> Tensor:
+        """Turn means into encoded rows.
 
         Categories and flags are always drawn from their probabilities, for they have no mean that
-        is a value; numbers are drawn with ``numeric_noise`` and are their means without.
+        is a value; numbers are drawn with ``numeric_noise`` and are their means without. Means
+        that have been moved out of their range are brought back.
         """
         parts = [
-            block.draw(
-                raw[..., block.slice], self._block_log_variance(block), generator, numeric_noise
+            block.realise(
+                mean[..., block.slice], self._block_log_variance(block), generator, numeric_noise
             )
             for block in self.blocks
         ]
@@ -157,30 +164,34 @@ class _Block:
             costs = costs * present
         return -costs.sum(-1)
 
-    def draw(
+    def realise(
         self,
-        raw: Tensor,
+        mean: Tensor,
         log_variance: Tensor | None,
         generator: torch.Generator,
         numeric_noise: bool,
     ) -> Tensor:
-        mean = self.mean(raw)
         if self.likelihood == "categorical":
-            noise = torch.rand(raw.shape, generator=generator, device=raw.device)
+            noise = torch.rand(mean.shape, generator=generator, device=mean.device)
             gumbel = -torch.log(-torch.log(noise.clamp(1e-20, 1.0 - 1e-7)))
+            scores = torch.log(mean.clamp(min=1e-30)) + gumbel
             return torch.cat(
                 [
-                    functional.one_hot(part.argmax(-1), part.shape[-1]).to(raw.dtype)
-                    for part in self._split(raw + gumbel)
+                    functional.one_hot(part.argmax(-1), part.shape[-1]).to(mean.dtype)
+                    for part in self._split(scores)
                 ],
                 -1,
             )
         if self.discrete:
-            noise = torch.rand(raw.shape, generator=generator, device=raw.device)
-            return (noise < mean).to(raw.dtype)
+            noise = torch.rand(mean.shape, generator=generator, device=mean.device)
+            return (noise < mean).to(mean.dtype)
+        if self.activation == "sigmoid":
+            mean = mean.clamp(0.0, 1.0)
+        elif self.activation == "tanh":
+            mean = mean.clamp(-1.0, 1.0)
         if not numeric_noise or self.likelihood == "bernoulli":
             return mean
-        noise = torch.randn(raw.shape, generator=generator, device=raw.device)
+        noise = torch.randn(mean.shape, generator=generator, device=mean.device)
         if log_variance is None:
             return mean + math.sqrt(0.5) * noise
         return mean + torch.exp(0.5 * log_variance) * noise

@@ -5,11 +5,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["BLOCK", "Positions", "blocks", "take"]
+__all__ = ["BLOCK", "MATRIX", "Positions", "blocks", "take"]
 
 Positions = NDArray[np.int64]
 
 BLOCK = 16_384  # rows that pass through a network at once when nothing is learned
+MATRIX = 2**22  # numbers of a matrix over pairs of rows that are in memory at once
 
 
 def take(rows: Tensor, positions: Positions) -> Tensor:

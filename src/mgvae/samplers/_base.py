@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -46,6 +46,14 @@ SMALLER = (
     "train fewer classes at once (n_jobs)."
 )
 _FEWER_ROWS = "Ask for fewer in sampling_strategy, or call generate() several times for parts."
+
+
+class _Packed(NamedTuple):
+    """New rows as they are kept until they are decoded, and where they come from."""
+
+    encoded: NDArray[Any]
+    sources: Positions
+    anchors: Positions
 
 
 class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
@@ -151,7 +159,7 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
     def _fit_and_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
         labels, one_vs_all = self._fit(X, y)
         parts: list[NDArray[Any]] = []
-        sources = [np.arange(len(labels))]
+        sources, anchors = [np.arange(len(labels))], [np.arange(len(labels))]
         made: list[NDArray[Any]] = []
         seeds = self._root.spawn(len(self.classes_))
         for label, n in self.sampling_strategy_.items():
@@ -159,12 +167,14 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
                 continue
             code = self._code(label)
             with enough_memory(f"making {n} rows of class {label}", _FEWER_ROWS):
-                for encoded, rows in self._make(self._generators[code], n, seeds[code]):
-                    parts.append(encoded)
-                    sources.append(rows)
+                for part in self._make(self._generators[code], n, seeds[code]):
+                    parts.append(part.encoded)
+                    sources.append(part.sources)
+                    anchors.append(part.anchors)
             made.append(np.full(n, code))
         codes = np.concatenate([np.empty(0, np.int64), *made])
         self.source_indices_ = np.concatenate(sources)
+        self.anchor_indices_ = np.concatenate(anchors)
         with enough_memory(f"making {len(codes)} rows", _FEWER_ROWS):
             new_rows = self._decode(parts, seeds[0])
             new = self.classes_[codes]
@@ -202,7 +212,7 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         generator = self._generator(label)
         seeds, first = self._later(random_state, int(n))
         made = self._make(generator, int(n), seeds)
-        rows = self._decode([encoded for encoded, _ in made], seeds, first)
+        rows = self._decode([part.encoded for part in made], seeds, first)
         return self._data.only(self._template, rows)
 
     def translate(self, X_majority: Any, label: Any, random_state: Any = None) -> Any:
@@ -317,17 +327,17 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
                 setattr(worker, name, value)
         return worker
 
-    def _make(
-        self, generator: Generator, n: int, seeds: np.random.SeedSequence
-    ) -> list[tuple[NDArray[Any], Positions]]:
+    def _make(self, generator: Generator, n: int, seeds: np.random.SeedSequence) -> list["_Packed"]:
         """Make ``n`` encoded rows with their sources, in parts."""
         sizes = self._data.parts(n)
         branches = seeds.spawn(len(sizes)) if len(sizes) > 1 else [seeds]
         made = []
         with threads(self.n_threads):
             for size, branch in zip(sizes, branches, strict=False):
-                encoded, sources = generator.generate(size, branch)
-                made.append((self._data.pack(encoded.numpy()), sources))
+                encoded, sources, anchors = generator.generate(size, branch)
+                if anchors is None:
+                    anchors = np.full(size, -1)
+                made.append(_Packed(self._data.pack(encoded.numpy()), sources, anchors))
         return made
 
     def _decode(

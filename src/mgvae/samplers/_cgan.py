@@ -21,9 +21,9 @@ from mgvae.cvae import one_hot
 from mgvae.errors import CollapseError, CollapseWarning, ParameterError
 from mgvae.likelihood import Likelihood
 from mgvae.networks import dcgan, is_small, mlp
-from mgvae.rows import Positions, take
+from mgvae.rows import take
 from mgvae.samplers._base import GenerativeSampler
-from mgvae.samplers._job import Generator, Job, Trained
+from mgvae.samplers._job import Generator, Job, Made, Trained
 from mgvae.samplers._presets import CGAN_DEFAULTS
 from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.training import Callback
@@ -41,8 +41,8 @@ class _Adversarial:
     gan: GAN
     condition: Tensor
 
-    def generate(self, n: int, seeds: np.random.SeedSequence) -> tuple[Tensor, Positions]:
-        return generate_adversarial(self.gan, self.condition, n, seeds), np.full(n, -1)
+    def generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
+        return Made(generate_adversarial(self.gan, self.condition, n, seeds), np.full(n, -1))
 
     def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:  # noqa: ARG002
         raise ParameterError(

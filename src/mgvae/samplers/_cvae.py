@@ -18,9 +18,8 @@ from mgvae.cvae import fit_conditional, generate_conditional, one_hot, translate
 from mgvae.generation import DecoderOutput
 from mgvae.likelihood import Likelihood
 from mgvae.networks import Network, Precision, choose_bodies
-from mgvae.rows import Positions
 from mgvae.samplers._base import Auto, GenerativeSampler
-from mgvae.samplers._job import Generator, Job, Trained
+from mgvae.samplers._job import Generator, Job, Made, Trained
 from mgvae.samplers._presets import CVAE_DEFAULTS
 from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.training import Callback
@@ -41,7 +40,7 @@ class _Conditional:
     temperature: float
     decoder_output: DecoderOutput
 
-    def generate(self, n: int, seeds: np.random.SeedSequence) -> tuple[Tensor, Positions]:
+    def generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
         encoded = generate_conditional(
             self.vae,
             self.condition,
@@ -50,7 +49,7 @@ class _Conditional:
             temperature=self.temperature,
             decoder_output=self.decoder_output,
         )
-        return encoded, np.full(n, -1)
+        return Made(encoded, np.full(n, -1))
 
     def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
         return translate_conditional(

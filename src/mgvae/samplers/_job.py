@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -15,16 +15,34 @@ from mgvae.training import Callback, History
 if TYPE_CHECKING:
     from mgvae.checkpoints import Checkpoint, StageFile
 
-__all__ = ["Generator", "Job", "Positions", "Trained", "Unvaried"]
+__all__ = ["Generator", "Job", "Made", "Positions", "Trained", "Unvaried"]
 
 Positions = NDArray[np.int64]
+
+
+class Made(NamedTuple):
+    """New rows and where they come from.
+
+    Attributes
+    ----------
+    encoded : Tensor of shape (n, width)
+        The rows.
+    sources : ndarray of int
+        Position of the majority row that each was made from, or -1.
+    anchors : ndarray of int or None
+        Position of the minority row that each started from; None if they did not.
+    """
+
+    encoded: Tensor
+    sources: Positions
+    anchors: Positions | None = None
 
 
 class Generator(Protocol):
     """Makes encoded rows of one class."""
 
-    def generate(self, n: int, seeds: np.random.SeedSequence) -> tuple[Tensor, Positions]:
-        """Give ``n`` encoded rows and, for each, the position of the row it came from, or -1."""
+    def generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
+        """Give ``n`` new rows."""
 
     def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
         """Give one encoded row for each encoded majority row."""
@@ -101,9 +119,9 @@ class Unvaried:
 
     majority: Positions
 
-    def generate(self, n: int, seeds: np.random.SeedSequence) -> tuple[Tensor, Positions]:
+    def generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
         sources = np.random.default_rng(seeds).integers(len(self.majority), size=n)
-        return torch.empty(n, 0), self.majority[sources]
+        return Made(torch.empty(n, 0), self.majority[sources])
 
     def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:  # noqa: ARG002
         return encoded

@@ -4,7 +4,6 @@ import copy
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -15,19 +14,28 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor, nn
 
 from mgvae._runtime import build, enough_memory, threads, torch_generator
+from mgvae.bridge import build_bridge
 from mgvae.codec import KindName, LikelihoodName, NumericScale
 from mgvae.codec.images import Channels
-from mgvae.errors import DataError, DivergenceError, ParameterError, ResourceError
+from mgvae.errors import DivergenceError, ParameterError, ResourceError
 from mgvae.ewc import Consolidation
-from mgvae.generation import DecoderOutput, generate, latent_means, translate
+from mgvae.generation import DecoderOutput, latent_means
 from mgvae.likelihood import Likelihood
 from mgvae.mgvae import EarlyStopping, Stage, finetune, fisher_of_generated, pretrain
 from mgvae.networks import Network, Precision, choose_bodies
 from mgvae.rows import Positions
 from mgvae.samplers._base import SMALLER, Auto, GenerativeSampler
+from mgvae.samplers._data import Data
 from mgvae.samplers._job import Generator, Job, Trained
 from mgvae.samplers._presets import MGVAE_DEFAULTS, PRESETS
 from mgvae.samplers._settings import layer_sizes, stage
+from mgvae.samplers._translators import (
+    Crosser,
+    GenerationMode,
+    Manner,
+    Translator,
+    revived_translator,
+)
 from mgvae.training import Callback, History
 from mgvae.vae import VAE, PosteriorVariance, PriorName
 
@@ -48,47 +56,12 @@ class Pretrained(NamedTuple):
     history: list[History]
 
 
-@dataclass(frozen=True)
-class _Translator:
-    """A class's model with the latent means of the majority's rows."""
-
-    vae: VAE
-    centres: Tensor
-    majority: Positions
-    temperature: float
-    decoder_output: DecoderOutput
-
-    def generate(self, n: int, seeds: np.random.SeedSequence) -> tuple[Tensor, Positions]:
-        encoded, sources = generate(
-            self.vae,
-            self.centres,
-            n,
-            seeds,
-            temperature=self.temperature,
-            decoder_output=self.decoder_output,
-        )
-        return encoded, self.majority[sources] if self.vae.prior == "majority" else sources
-
-    def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
-        centres = latent_means(self.vae, encoded, np.arange(len(encoded)))
-        return translate(
-            self.vae,
-            centres,
-            seeds,
-            temperature=self.temperature,
-            decoder_output=self.decoder_output,
-        )
-
-    def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
-        return self.vae, {"centres": self.centres}
-
-
 class MGVAE(GenerativeSampler):
     """Over-sample minority classes with a majority-guided VAE.
 
     A variational autoencoder whose prior has one component per majority row is pre-trained on the
     majority and fine-tuned, under an elastic-weight-consolidation penalty, on each minority class.
-    Every synthetic row is a translation of one majority row, named in ``source_indices_``.
+    Every synthetic row is guided by one majority row, named in ``source_indices_``.
 
     Parameters
     ----------
@@ -164,12 +137,21 @@ class MGVAE(GenerativeSampler):
     patience : int, default=5
         Looks without improvement before ``early_stopping`` stops; a look comes every twentieth of
         ``finetune_steps``.
+    generation : {"translate", "responsibility", "bridge"}, default="auto"
+        Where new rows come from. ``"translate"`` (``"auto"`` for images) is the paper's: majority
+        rows drawn uniformly and translated. ``"responsibility"`` translates majority rows near the
+        minority's own in the latent space. ``"bridge"`` (``"auto"`` for tables) starts from a
+        minority row, named in ``anchor_indices_``, goes part of the way to a majority row near it,
+        and adds the row's own residual and a difference between majority rows.
     temperature : float, default="auto" (1; small grey images 1.5)
-        Factor on the latent noise of a translation; 0 gives each majority row one fixed
-        translation.
+        Factor on the latent noise; 0 gives each majority row one fixed translation.
     decoder_output : {"auto", "mean", "sample"}, default="auto"
         Numbers as the decoder's means, or drawn around them; ``"auto"`` draws in tables and takes
-        means in images. Categories and missing marks, which have no mean, are always drawn.
+        means in images. Categories and missing marks, which have no mean, are always drawn. A
+        bridge needs no such draw: it has the residual of a real row.
+    rejection : float, default=0.0
+        Share of the rows made that are thrown away because the class's model finds them the least
+        plausible.
     column_types : dict or None, default=None
         Kinds of columns that are not what their values suggest, by name (by position in an array),
         for instance ``{"zip": "categorical"}``.
@@ -197,6 +179,9 @@ class MGVAE(GenerativeSampler):
     source_indices_ : ndarray of int of shape (n_resampled,)
         The row of X each output row comes from: itself for an original, the translated majority
         row for a synthetic one (-1 under the standard prior).
+    anchor_indices_ : ndarray of int of shape (n_resampled,)
+        The row of X each output row starts from: itself for an original, the minority row for one
+        made by a bridge, -1 for a translation.
     classes_ : ndarray
         The labels, sorted.
     majority_ : object
@@ -262,6 +247,8 @@ class MGVAE(GenerativeSampler):
         "patience": [Interval(Integral, 1, None, closed="left")],
         "temperature": [Interval(Real, 0, None, closed="left"), _AUTO],
         "decoder_output": [StrOptions({"auto", "mean", "sample"})],
+        "generation": [StrOptions({"auto", "translate", "responsibility", "bridge"})],
+        "rejection": [Interval(Real, 0, 1, closed="left")],
     }
 
     def __init__(
@@ -295,8 +282,10 @@ class MGVAE(GenerativeSampler):
         early_stopping: bool = False,
         validation_fraction: float = 0.2,
         patience: int = 5,
+        generation: GenerationMode | Auto = "auto",
         temperature: float | Auto = "auto",
         decoder_output: DecoderOutput | Auto = "auto",
+        rejection: float = 0.0,
         column_types: Mapping[Any, KindName] | None = None,
         identifiers: Literal["new", "missing"] = "new",
         device: str | torch.device = "auto",
@@ -335,8 +324,10 @@ class MGVAE(GenerativeSampler):
         self.early_stopping = early_stopping
         self.validation_fraction = validation_fraction
         self.patience = patience
+        self.generation = generation
         self.temperature = temperature
         self.decoder_output = decoder_output
+        self.rejection = rejection
         self.column_types = column_types
         self.identifiers = identifiers
         self.device = device
@@ -374,7 +365,7 @@ class MGVAE(GenerativeSampler):
         return cls(**{**PRESETS[name], **changes})
 
     def _train(self, job: Job) -> Trained:
-        *for_pretraining, for_classes = job.seeds.spawn(4)
+        *for_pretraining, for_classes, for_bridges = job.seeds.spawn(5)
         majority = job.members[job.majority]
         vae, fisher, history = self._pretrain(job, for_pretraining)
         seeds = for_classes.spawn(len(job.members))
@@ -397,19 +388,44 @@ class MGVAE(GenerativeSampler):
         models = dict(zip(minorities, (model for model, _ in tuned), strict=True))
         if job.majority in job.targets:
             models[job.majority] = vae
+        branches = for_bridges.spawn(len(job.members))
         return Trained(
             generators={
-                code: _Translator(
-                    model.requires_grad_(False),
-                    latent_means(model, job.rows, majority),
-                    majority,
-                    self.temperature,
-                    self.decoder_output,
-                )
+                code: self._generator_of(model.requires_grad_(False), job, code, branches[code])
                 for code, model in models.items()
             },
             history=[*history, *(happened for _, happened in tuned)],
         )
+
+    def _generator_of(
+        self, vae: VAE, job: Job, code: int, seeds: np.random.SeedSequence
+    ) -> Generator:
+        """Give a class's model what it generates from; the majority's own is only translated."""
+        majority, minority = job.members[job.majority], job.members[code]
+        if self.generation == "bridge" and code != job.majority:
+            bridge = build_bridge(vae, job.rows, minority, majority, job.spans, seeds)
+            return Crosser(vae, bridge, minority, majority[bridge.guides], self._manner())
+        anchors = None
+        if self.generation == "responsibility" and code != job.majority:
+            anchors = latent_means(vae, job.rows, minority)
+        centres = latent_means(vae, job.rows, majority)
+        return Translator(vae, centres, majority, anchors, self._manner())
+
+    def _manner(self) -> Manner:
+        return Manner(self.temperature, self.decoder_output, self.rejection)
+
+    def _resolved(self, data: Data) -> Self:
+        """Give a copy without ``"auto"``; the standard prior has no exemplars to draw near."""
+        worker = super()._resolved(data)
+        if self.prior == "standard":
+            if self.generation not in ("auto", "translate"):
+                raise ParameterError(
+                    f"generation={self.generation!r} draws exemplars from the majority mixture, "
+                    'which prior="standard" does not have. Set prior="majority", or '
+                    'generation="translate".'
+                )
+            worker.generation = "translate"
+        return worker
 
     def _pretrain(self, job: Job, seeds: Sequence[np.random.SeedSequence]) -> Pretrained:
         """Learn the majority; a subclass may know the outcome already."""
@@ -488,14 +504,9 @@ class MGVAE(GenerativeSampler):
         model: nn.Module,
         tensors: Mapping[str, Tensor],
     ) -> Generator:
-        centres = tensors["centres"]
         if not isinstance(model, VAE):
             raise TypeError("an MGVAE generates with a VAE")
-        fits = centres.dtype == torch.float32 and centres.shape[1:] == (model.latent_size,)
-        if not fits or not len(centres):
-            raise DataError("the latent means do not fit the model")
-        positions = np.arange(len(centres))
-        return _Translator(model, centres, positions, self.temperature, self.decoder_output)
+        return revived_translator(model, tensors, self._manner())
 
     def _vae(self, job: Job) -> VAE:
         return VAE(

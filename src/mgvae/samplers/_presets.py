@@ -15,6 +15,7 @@ Defaults = Mapping[str, Mapping[str, Any]]
 MGVAE_DEFAULTS: Defaults = MappingProxyType(
     {
         "table": {
+            "generation": "bridge",
             "decoder_output": "sample",
             "likelihood": "gaussian",
             "n_exemplars": 128,
@@ -30,6 +31,7 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
             "temperature": 1.0,
         },
         "small image": {
+            "generation": "translate",
             "decoder_output": "mean",
             "likelihood": "bernoulli",
             "n_exemplars": 128,
@@ -45,6 +47,7 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
             "temperature": 1.5,
         },
         "image": {
+            "generation": "translate",
             "decoder_output": "mean",
             "likelihood": "bernoulli",
             "n_exemplars": 64,
@@ -117,8 +120,10 @@ _PUBLISHED: dict[str, Any] = {
     "schedule": "constant",
     "clip_norm": None,
     "fisher_samples": 100,
+    "generation": "translate",
     "temperature": 1.0,
     "decoder_output": "mean",
+    "rejection": 0.0,
 }
 
 PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(

@@ -1,0 +1,209 @@
+"""The ways to generate: exemplars near the minority, the bridge, rejection."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.datasets import load_digits, make_classification
+
+from mgvae import MGVAE
+from mgvae._runtime import torch_generator
+from mgvae.bridge import build_bridge, cross, nearest
+from mgvae.codec import Span
+from mgvae.errors import ParameterError
+from mgvae.generation import exemplars_near, plausibility
+from mgvae.likelihood import Likelihood
+from mgvae.networks import mlp_bodies
+from mgvae.prior import responsibilities
+from mgvae.vae import VAE
+
+SHORT = {"pretrain_steps": 60, "finetune_steps": 40, "fisher_samples": 10}
+MODES = ("translate", "responsibility", "bridge")
+
+SPANS = [
+    Span("a", 1, "identity", "gaussian", mask=2),
+    Span("b", 1, "identity", "gaussian"),
+    Span("a is missing", 1, "sigmoid", "bernoulli", discrete=True),
+    Span("colour", 3, "softmax", "categorical", discrete=True),
+]
+
+
+def small_vae(seed=0, latent=2):
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        return VAE(mlp_bodies(6, (8, 8), latent), Likelihood(SPANS), latent)
+
+
+def rows_of(n, seed):
+    rng = np.random.default_rng(seed)
+    rows = np.zeros((n, 6), np.float32)
+    rows[:, :2] = rng.standard_normal((n, 2))
+    rows[:, 2] = rng.random(n) < 0.3
+    rows[rows[:, 2] == 1, 0] = 0.0
+    rows[np.arange(n), 3 + rng.integers(3, size=n)] = 1.0
+    return torch.from_numpy(rows)
+
+
+@given(st.integers(0, 2**16), st.integers(1, 4), st.integers(1, 6))
+def test_exemplars_are_drawn_by_their_responsibilities(seed, n_codes, n_centres):
+    generator = torch.Generator().manual_seed(seed)
+    codes = torch.randn(n_codes, 2, generator=generator)
+    centres = torch.randn(n_centres, 2, generator=generator)
+    which = np.repeat(np.arange(n_codes), 400)
+    rng = np.random.default_rng(seed)
+    drawn = exemplars_near(codes, rng.permuted(which), centres, torch.tensor(0.3), rng)
+    expected = responsibilities(codes, centres, torch.tensor(0.3)).double().mean(0).numpy()
+    counts = np.bincount(drawn, minlength=n_centres)
+    likely = expected * len(which) > 5
+    if likely.sum() > 1:
+        share = expected[likely] / expected[likely].sum()
+        found = stats.chisquare(counts[likely], share * counts[likely].sum())
+        assert found.pvalue > 1e-7
+
+
+def test_each_code_has_its_own_exemplars_whatever_the_size_of_the_blocks(monkeypatch):
+    codes, centres = torch.eye(5) * 50, torch.eye(5)[[3, 1, 4, 0, 2]] * 50
+    which = np.array([4, 0, 0, 2, 3, 1, 4])
+    for numbers in (1, 12, 2**22):
+        monkeypatch.setattr("mgvae.generation.MATRIX", numbers)
+        drawn = exemplars_near(codes, which, centres, torch.tensor(0.0), np.random.default_rng(0))
+        assert [[3, 1, 4, 0, 2][n] for n in drawn] == which.tolist()
+
+
+@given(st.integers(0, 2**16), st.integers(2, 12))
+def test_nearest_equals_a_sort_of_all_distances(seed, n):
+    codes = torch.randn(n, 3, generator=torch.Generator().manual_seed(seed))
+    found = nearest(codes, codes, min(3, n - 1), same=True)
+    for i in range(n):
+        others = sorted(range(n), key=lambda j: float((codes[i] - codes[j]).square().sum()))
+        others.remove(i)
+        assert found[i].tolist() == others[: found.shape[1]]
+
+
+def test_bridge_is_its_formula():
+    vae, rows = small_vae(), rows_of(40, 1)
+    minority, majority = np.arange(6), np.arange(6, 40)
+    bridge = build_bridge(vae, rows, minority, majority, SPANS, np.random.SeedSequence(0))
+    anchors, guides = np.array([0, 5, 3]), np.array([2, 0, len(bridge.guides) - 1])
+    made = cross(vae, bridge, anchors, guides, np.random.SeedSequence(7), temperature=2.0)
+
+    generator = torch_generator(np.random.SeedSequence(7))
+    noise = torch.randn(3, 2, generator=generator)
+    a, b = torch.rand(2, 3, 1, generator=generator)
+    with torch.no_grad():
+        for i, (m, g) in enumerate(zip(anchors, guides, strict=True)):
+            x_m, x_n = rows[minority[m]], rows[majority[bridge.guides[g]]]
+            u, c = vae.mean(x_m[None])[0], vae.mean(x_n[None])[0]
+            features = vae.encoder(x_m[None])
+            sigma = torch.exp(0.5 * vae.log_posterior_variance(features, u[None]))[0]
+            z = u + 0.5 * a[i] * (c - u) + 0.3 * 2.0 * sigma * noise[i]
+            f = [vae.likelihood.mean(vae.decoder(code[None]))[0] for code in (z, u)]
+            expected = f[0] + (x_m - f[1]) + 0.75 * b[i] * bridge.differences[g]
+            torch.testing.assert_close(made[i, 1], expected[1])
+            if x_m[2] == 1.0:  # the value is missing: its placeholder says nothing
+                expected[0] -= x_m[0] - f[1][0]
+            torch.testing.assert_close(made[i, 0], expected[0])
+        assert set(made[:, 2:].unique().tolist()) <= {0.0, 1.0}
+        assert made[:, 3:].sum(1).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_differences_are_between_near_majority_rows_and_ignore_missing_cells():
+    vae, rows = small_vae(), rows_of(60, 2)
+    majority = np.arange(10, 60)
+    bridge = build_bridge(vae, rows, np.arange(10), majority, SPANS, np.random.SeedSequence(0))
+    with torch.no_grad():
+        codes = vae.mean(rows[majority])
+    near = nearest(codes, codes, 10, same=True)
+    for guide, difference in zip(bridge.guides, bridge.differences, strict=True):
+        x = rows[majority[guide]]
+        possible = []
+        for k in near[guide]:
+            other = rows[majority[k]]
+            expected = other - x
+            expected[0] *= (1 - other[2]) * (1 - x[2])
+            possible.append(bool(torch.allclose(expected, difference)))
+        assert any(possible)
+    assert np.bincount(bridge.guides).tolist() == [10] * 50  # each as often as any other
+
+
+def test_moved_means_are_realised_within_their_range():
+    likelihood = Likelihood(SPANS)
+    mean = torch.tensor([[5.0, -3.0, 1.4, 0.6, -0.2, 0.2]]).repeat(4000, 1)
+    made = likelihood.realise(mean, torch.Generator().manual_seed(0))
+    assert (made[:, 0] == 5.0).all()
+    assert (made[:, 2] == 1.0).all()
+    counts = made[:, 3:].sum(0).numpy()
+    assert counts[1] == 0
+    assert stats.binomtest(int(counts[0]), 4000, 0.75).pvalue > 1e-6
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_provenance_with_several_classes(mode):
+    X, y = make_classification(
+        400, n_informative=6, n_classes=3, weights=[0.85, 0.1], random_state=0
+    )
+    sampler = MGVAE(random_state=0, generation=mode, **SHORT)
+    _, labels = sampler.fit_resample(X, y)
+    new = slice(len(y), None)
+    assert (y[sampler.source_indices_[new]] == 0).all()
+    anchors = sampler.anchor_indices_
+    assert (anchors[: len(y)] == np.arange(len(y))).all()
+    if mode == "bridge":
+        assert (y[anchors[new]] == labels[new]).all()
+    else:
+        assert (anchors[new] == -1).all()
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("images", [False, True])
+def test_every_mode_survives_a_model_file(mode, images, tmp_path):
+    if images:
+        digits = load_digits()
+        kept = np.r_[np.flatnonzero(digits.target == 0), np.flatnonzero(digits.target == 1)[:9]]
+        X, y = digits.images[kept], digits.target[kept]
+    else:
+        X, y = make_classification(200, weights=[0.9], random_state=0)
+    sampler = MGVAE(random_state=0, generation=mode, rejection=0.2, **SHORT).fit(X, y)
+    sampler.save(tmp_path / "model.safetensors")
+    again = MGVAE.load(tmp_path / "model.safetensors")
+    for made, remade in zip(
+        (sampler.generate(20, 1, 5), sampler.translate(X[:6], 1, 5)),
+        (again.generate(20, 1, 5), again.translate(X[:6], 1, 5)),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(made, remade)
+        assert made.shape[1:] == X.shape[1:]
+    assert sampler.generate(20, 1, 5).min() >= X.min()
+
+
+def test_rows_that_are_kept_are_the_most_plausible():
+    X, y = make_classification(300, weights=[0.9], random_state=0)
+    usual = MGVAE(random_state=0, generation="translate", **SHORT).fit(X, y)
+    strict = MGVAE(random_state=0, generation="translate", rejection=0.5, **SHORT).fit(X, y)
+    generator = usual._generators[1]
+    scores = [
+        plausibility(generator.vae, made.encoded, generator.centres).mean().item()
+        for made in (
+            s._generators[1].generate(400, np.random.SeedSequence(1)) for s in (usual, strict)
+        )
+    ]
+    assert strict.generate(37, 1).shape == (37, 20)
+    assert scores[1] > scores[0]
+
+
+def test_bridge_needs_the_majority_mixture():
+    X, y = make_classification(200, weights=[0.9], random_state=0)
+    with pytest.raises(ParameterError, match="generation='bridge'"):
+        MGVAE(prior="standard", generation="bridge", **SHORT).fit(X, y)
+    MGVAE(prior="standard", random_state=0, **SHORT).fit_resample(X, y)  # "auto" knows better
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_bridge_from_one_or_two_rows_of_a_class(n):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 3)), np.r_[np.zeros(40 - n, int), np.ones(n, int)]
+    made, labels = MGVAE(random_state=0, **SHORT).fit_resample(X, y)
+    assert np.bincount(labels).tolist() == [40 - n, 40 - n]
+    assert np.isfinite(made).all()
