@@ -31,10 +31,13 @@ class CodecSampler(BaseEstimator):  # type: ignore[misc]
     ----------
     random_state : int
         Decides everything.
+    codec : bool
+        Whether there is a codec; without one, rows are numbers in one range, as those of images.
     """
 
-    def __init__(self, random_state: int = 0) -> None:
+    def __init__(self, random_state: int = 0, *, codec: bool = True) -> None:
         self.random_state = random_state
+        self.codec = codec
 
     def fit_resample(self, X: Any, y: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
         """Give the rows of X and, below them, new ones of the smaller class.
@@ -47,12 +50,15 @@ class CodecSampler(BaseEstimator):  # type: ignore[misc]
             Their classes, 1 for the minority and 0 for the majority.
         """
         rng = np.random.default_rng(self.random_state)
+        n = int((y == 0).sum() - (y == 1).sum())
+        labels = np.concatenate([y, np.ones(n, np.int64)])
+        if not self.codec:
+            made = self._make(X[y == 1], X[y == 0], n, rng)
+            return np.concatenate([X, np.clip(made, X.min(), X.max())]), labels
         table = read_table(X)
         codec = TableCodec().fit(table)
         rows = codec.encode(table)
-        n = int((y == 0).sum() - (y == 1).sum())
         made = self._make(rows[y == 1], rows[y == 0], n, rng)
-        labels = np.concatenate([y, np.ones(n, np.int64)])
         return append_rows(X, codec.decode(made, rng)), labels
 
     def _make(

@@ -1,4 +1,4 @@
-"""The paper's figures: what the models make, not how well a classifier does with it."""
+"""Figures: what the models make, as the paper shows it, and how methods fare over many tables."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 
 from mgvae._atomic import atomic_write
 from mgvae.bench.data import DataSet, Split, split, split_dataset
+from mgvae.bench.efficacy import gather
+from mgvae.bench.efficacy_figures import EFFICACY_FIGURES
 from mgvae.bench.methods import make_cell
+from mgvae.bench.store import Store
+from mgvae.bench.tables import find_table
 from mgvae.errors import ParameterError
 
 __all__ = ["FIGURES", "draw_figure"]
@@ -38,14 +42,20 @@ class _Studio:
 
 
 def draw_figure(
-    name: str, path: str | Path, *, budget: str, data: Path | None, cache: Path
+    name: str,
+    path: str | Path,
+    *,
+    budget: str,
+    data: Path | None,
+    cache: Path,
+    results: Path = Path("results"),
 ) -> None:
-    """Draw one of the paper's figures.
+    """Draw a figure.
 
     Parameters
     ----------
     name : str
-        One of :data:`FIGURES`.
+        One of :data:`FIGURES` or :data:`mgvae.bench.efficacy_figures.EFFICACY_FIGURES`.
     path : path
         The .png file to write.
     budget : {"full", "cpu"}
@@ -54,9 +64,15 @@ def draw_figure(
         Where data sets are.
     cache : path
         Where pre-trained models are kept.
+    results : path
+        Where results are, which the figures of many tables are drawn from.
     """
+    if name in EFFICACY_FIGURES:
+        EFFICACY_FIGURES[name](gather(find_table("efficacy"), Store(results)), path)
+        return
     if name not in FIGURES:
-        raise ParameterError(f"there is no figure {name!r}; there are {', '.join(FIGURES)}.")
+        known = ", ".join([*FIGURES, *EFFICACY_FIGURES])
+        raise ParameterError(f"there is no figure {name!r}; there are {known}.")
     _draw(FIGURES[name](_Studio(budget, data, cache)), path)
 
 
@@ -121,7 +137,7 @@ FIGURES: dict[str, Callable[[_Studio], Panels]] = {
     **{f"exemplars-{f}": partial(_exemplars, f) for f in ("mnist", "fashionmnist")},
     **{f"methods-{f}": partial(_methods, f) for f in ("mnist", "fashionmnist")},
 }
-"""Every figure by name."""
+"""Every figure of the paper by name."""
 
 
 def _tiled(images: NDArray[Any]) -> Images:

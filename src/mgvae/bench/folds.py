@@ -10,6 +10,7 @@ The scores of a classifier are judged at three thresholds: 0.5; the tuned one, w
 geometric mean on the part set aside; and the share of the minority among the rows it learned from.
 """
 
+import math
 import time
 import warnings
 from collections.abc import Iterator, Mapping
@@ -171,7 +172,7 @@ def _evaluate_fold(cell: Cell, data: Data, parts: Parts, fold: int) -> dict[str,
     found: dict[str, dict[str, float]] = {}
     for name, given in cell.parameters["classifiers"].items():
         started = time.perf_counter()
-        model = make_model(name, for_model).set_params(**given)
+        model = make_model(name, for_model).set_params(**_in_epochs(given, len(y_new)))
         score = _fitted(model, Z_new, y_new, weighted=weighted)
         spent = time.perf_counter() - started
         threshold = best_threshold(data.y[tune], score(Z_tune))
@@ -221,6 +222,15 @@ def _resample(
     if isinstance(sampler, GenerativeSampler):
         used = sampler._resolved(sampler._data)
     return Z, y_new, plain_settings(used)
+
+
+def _in_epochs(settings: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+    """Give a network's ``steps`` as epochs, so that more rows do not mean a longer training."""
+    given = dict(settings)
+    if "steps" in given:
+        epochs = math.ceil(given.pop("steps") / math.ceil(n_rows / given["batch_size"]))
+        given |= {"max_iter": epochs, "n_iter_no_change": epochs}
+    return given
 
 
 def _fitted(model: Any, Z: Floats, y: Codes, *, weighted: bool) -> Any:

@@ -37,7 +37,7 @@ def method_names() -> list[str]:
     Examples
     --------
     >>> method_names()[:3]
-    ['ERM', 'RW', 'CBRW']
+    ['nothing', 'class weights', 'ERM']
     """
     declared = [name for rule in _rules() for name in _values(rule.get("method", []))]
     return list(dict.fromkeys([*declared, *_offered()]))
@@ -51,6 +51,7 @@ def make_cell(
     budget: str = "full",
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
+    draw: int | None = None,
 ) -> Cell:
     """Put together the cell of a method on a data set.
 
@@ -64,6 +65,8 @@ def make_cell(
         Decides every random choice.
     settings : mapping, optional
         Parameters of the sampler that differ from the declared ones.
+    draw : int, optional
+        Decides the draw of the data in place of the seed.
 
     Examples
     --------
@@ -84,6 +87,8 @@ def make_cell(
             shortened |= "budget" in rule
     if settings:
         parameters = _merged(parameters, {"settings": dict(settings)})
+    if draw not in (None, seed):
+        parameters["draw"] = draw
     return Cell(dataset, method, protocol, budget if shortened else "full", seed, parameters)
 
 

@@ -5,6 +5,7 @@ page is overwritten, the reading never.
 """
 
 from collections import Counter, defaultdict
+from collections.abc import Container
 from pathlib import Path
 
 from mgvae._atomic import atomic_write
@@ -15,7 +16,7 @@ from mgvae.bench.summary import Summary, summarise
 from mgvae.bench.tables import find_table, table_names
 from mgvae.errors import DataError
 
-__all__ = ["write_page"]
+__all__ = ["costs", "reading_beside", "write_page", "write_parts"]
 
 _PROTOCOLS = {
     "paper": "The paper's protocol: its splits, its double softmax, its batch-wise metrics, the "
@@ -40,15 +41,13 @@ def write_page(store: Store, path: str | Path) -> None:
         The Markdown file to write.
     """
     path = Path(path)
-    reading = path.with_name(f"{path.stem}-reading.md")
     parts = ["# Results", "Written by `mgvae bench page`; `mgvae bench run` makes the results."]
-    if reading.exists():
-        parts.append(reading.read_text(encoding="utf-8").strip())
+    parts += reading_beside(path)
     for protocol, explanation in _PROTOCOLS.items():
         summaries = [
             summarise(find_table(name), protocol, store)
             for name in table_names()
-            if protocol in find_table(name).protocols
+            if protocol in find_table(name).protocols and find_table(name).page == "results"
         ]
         filled = [summary for summary in summaries if summary.entries]
         if not filled:
@@ -59,7 +58,18 @@ def write_page(store: Store, path: str | Path) -> None:
         if protocol == "clean":
             compared = [summary for summary in filled if summary.table.name in _COMPARED]
             parts += _ranks(compared, path)
-    parts += ["## What was run", _costs(store)]
+    parts += ["## What was run", costs(store, _PROTOCOLS)]
+    write_parts(parts, path)
+
+
+def reading_beside(path: Path) -> list[str]:
+    """Give the reading in words that is kept beside a page, if there is one."""
+    reading = path.with_name(f"{path.stem}-reading.md")
+    return [reading.read_text(encoding="utf-8").strip()] if reading.exists() else []
+
+
+def write_parts(parts: list[str], path: Path) -> None:
+    """Write the paragraphs of a page."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(path) as file:
         file.write(("\n\n".join(parts) + "\n").encode())
@@ -91,12 +101,15 @@ def _ranks(summaries: list[Summary], path: Path) -> list[str]:
     return parts if len(parts) > 1 else []
 
 
-def _costs(store: Store) -> str:
+def costs(store: Store, protocols: Container[str]) -> str:
+    """Count the cells of some protocols and their hours."""
     cells: Counter[tuple[str, str]] = Counter()
     hours: defaultdict[tuple[str, str], float] = defaultdict(float)
     commits: set[str] = set()
     for result in store:
         key = (result["cell"]["protocol"], result["cell"]["budget"])
+        if key[0] not in protocols:
+            continue
         cells[key] += 1
         # a pre-training is part of the sampler's time in the one cell that did it
         spent = {k: v for k, v in result.get("seconds", {}).items() if k != "pretraining"}

@@ -49,7 +49,7 @@ class Bench:
             parts = split(
                 cell.dataset,
                 cast(Protocol, cell.protocol),
-                cell.seed,
+                cell.parameters.get("draw", cell.seed),
                 self.data,
                 size=cell.parameters.get("image_size", 64),
             )
@@ -76,8 +76,10 @@ class Bench:
         if held_out and probabilities.shape[1] == 2:
             score = classifier.probabilities(parts.X_valid)[:, 1]
             threshold = best_threshold(parts.y_valid, score)
-            tuned = (probabilities[:, 1] >= threshold).astype(np.int64)
-            result["tuned"] = {"threshold": threshold, **at_threshold(parts.y_test, tuned)}
+            share = float(np.mean(parts.y_train == 1))
+            for view, cut in (("tuned", threshold), ("prevalence", share)):
+                predicted_there = (probabilities[:, 1] >= cut).astype(np.int64)
+                result[view] = {"threshold": cut, **at_threshold(parts.y_test, predicted_there)}
         return result | {
             "confusion_matrix": confusion_matrix(
                 parts.y_test, predicted, labels=np.arange(probabilities.shape[1])

@@ -4,6 +4,9 @@ With :math:`k` methods ranked on each of :math:`N` data sets (1 is best, ties sh
 differ significantly at level :math:`\alpha` if they differ by more than Nemenyi's
 
 .. math:: \mathrm{CD} = q_\alpha \sqrt{\frac{k(k+1)}{6N}}.
+
+One method is compared with each other one by Wilcoxon's signed-rank test of the differences on the
+data sets, its p-values raised by Holm's rule.
 """
 
 import math
@@ -15,7 +18,7 @@ import numpy as np
 
 from mgvae.errors import DataError
 
-__all__ = ["Ranking", "draw_critical_differences", "rank_methods"]
+__all__ = ["Pair", "Ranking", "compare_pairs", "draw_critical_differences", "rank_methods"]
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,61 @@ def rank_methods(scores: Mapping[str, Mapping[str, float]]) -> Ranking:
         float(friedmanchisquare(*table.T).pvalue),
         float(quantile * math.sqrt(k * (k + 1) / (6 * n))),
     )
+
+
+@dataclass(frozen=True)
+class Pair:
+    """How a method fares against another.
+
+    Parameters
+    ----------
+    other : str
+        The other one.
+    difference : float
+        The mean over data sets, positive if the method is better.
+    wins, losses : int
+        Data sets on which it is better, and worse.
+    p_value : float
+        Of Wilcoxon's test, raised by Holm's rule.
+    """
+
+    other: str
+    difference: float
+    wins: int
+    losses: int
+    p_value: float
+
+
+def compare_pairs(scores: Mapping[str, Mapping[str, float]], method: str) -> list[Pair]:
+    """Compare a method with each other one on the data sets that both have.
+
+    Parameters
+    ----------
+    scores : mapping
+        Score by method and data set; more is better.
+    method : str
+        Whose differences are taken.
+
+    Examples
+    --------
+    >>> scores = {"a": {"x": 3.0, "y": 3.0}, "b": {"x": 2.0, "y": 1.0}}
+    >>> compare_pairs(scores, "a")
+    [Pair(other='b', difference=1.5, wins=2, losses=0, p_value=0.5)]
+    """
+    from scipy.stats import wilcoxon
+
+    from mgvae.compare._statistics import holm
+
+    own = scores[method]
+    others = [name for name in scores if name != method and own.keys() & scores[name].keys()]
+    differences = [
+        np.array([own[d] - scores[name][d] for d in own if d in scores[name]]) for name in others
+    ]
+    raised = holm([float(wilcoxon(d).pvalue) if d.any() else 1.0 for d in differences])
+    return [
+        Pair(name, float(d.mean()), int((d > 0).sum()), int((d < 0).sum()), p)
+        for name, d, p in zip(others, differences, raised, strict=True)
+    ]
 
 
 def draw_critical_differences(ranking: Ranking, path: str | Path, title: str) -> None:

@@ -70,9 +70,11 @@ def _latex(summary: Summary) -> str:
 
 def _csv(summary: Summary) -> str:
     """Write a line per data set and row; the metrics of the paper come first."""
-    further = [name for name in summary.metrics if name not in METRICS]
-    header = ["dataset", "method", *METRICS, *(f"{name}_sd" for name in METRICS), "seeds"]
-    header += [f"paper_{name}" for name in METRICS]
+    first = METRICS if "b_acc" in summary.metrics else summary.metrics
+    further = [name for name in summary.metrics if name not in first]
+    published = METRICS if first is METRICS else ()
+    header = ["dataset", "method", *first, *(f"{name}_sd" for name in first), "seeds"]
+    header += [f"paper_{name}" for name in published]
     header += [*further, *(f"{name}_sd" for name in further), "budget"]
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -80,14 +82,14 @@ def _csv(summary: Summary) -> str:
     for column in summary.columns:
         for row in summary.rows:
             found = {m: summary.entries.get((row, column, m)) for m in summary.metrics}
-            first = found["b_acc"]
-            if first is None:
+            some = found[next(iter(first))]
+            if some is None:
                 continue
-            line = [column, row, *(_number(found[m], "mean") for m in METRICS)]
-            line += [*(_number(found[m], "sd") for m in METRICS), str(first.seeds)]
-            line += [_number(found[m], "paper") for m in METRICS]
+            line = [column, row, *(_number(found[m], "mean") for m in first)]
+            line += [*(_number(found[m], "sd") for m in first), str(some.seeds)]
+            line += [_number(found[m], "paper") for m in published]
             line += [_number(found[m], "mean") for m in further]
-            line += [*(_number(found[m], "sd") for m in further), first.budget]
+            line += [*(_number(found[m], "sd") for m in further), some.budget]
             writer.writerow(line)
     return file.getvalue()
 
@@ -106,7 +108,8 @@ def _grid(
 ) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Give the names of all columns and, for each row, its figures as text."""
     keys = [(column, metric) for column in summary.columns for metric in summary.metrics]
-    names = [f"{column} {summary.metrics[metric]}" for column, metric in keys]
+    several = len(summary.columns) > 1 or summary.protocol != "folds"
+    names = [f"{c} {summary.metrics[m]}" if several else summary.metrics[m] for c, m in keys]
 
     def text(row: str, column: str, metric: str) -> str:
         entry = summary.entries.get((row, column, metric))

@@ -3,13 +3,13 @@
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from mgvae.bench.methods import BUDGETS
 from mgvae.bench.store import Store
 from mgvae.bench.tables import METRICS, Row, Table
 
-__all__ = ["Entry", "Summary", "summarise"]
+__all__ = ["Entry", "Summary", "mark_best", "results_of", "summarise"]
 
 Mark = Literal["best", "second", ""]
 
@@ -101,7 +101,9 @@ def summarise(
     entries: dict[tuple[str, str, str], Entry] = {}
     for column in columns:
         for row in rows:
-            used, found = _results(row, column, protocol, store, count, budget)
+            results = results_of(row, column, protocol, store, count, budget)
+            used = results[0]["cell"]["budget"] if results else "full"
+            found = [{**r["metrics"], **r.get(row.view, {})} for r in results]
             for metric in metrics:
                 values = [figures[metric] for figures in found if metric in figures]
                 if values:
@@ -111,24 +113,23 @@ def summarise(
                     mean = statistics.fmean(values)
                     entries[row.name, column, metric] = Entry(mean, sd, len(values), used, paper)
     names = [row.name for row in rows]
-    _mark(entries, names, columns, metrics)
+    mark_best(entries, names, columns, metrics)
     return Summary(table, protocol, names, columns, metrics, entries)
 
 
-def _results(
+def results_of(
     row: Row, column: str, protocol: str, store: Store, seeds: int, budget: str | None
-) -> tuple[str, list[dict[str, float]]]:
-    """Give the figures of each seed, and the budget they are from."""
+) -> list[dict[str, Any]]:
+    """Give the results of a row and data set, one for each seed that has one, of one budget."""
     for candidate in BUDGETS if budget is None else (budget,):
         cells = [row.cell(column, protocol, candidate, seed) for seed in range(seeds)]
         results = [result for cell in cells if (result := store.get(cell)) is not None]
         if results:
-            used = results[0]["cell"]["budget"]
-            return used, [{**r["metrics"], **r.get(row.view, {})} for r in results]
-    return "full", []
+            return results
+    return []
 
 
-def _mark(
+def mark_best(
     entries: dict[tuple[str, str, str], Entry],
     rows: Sequence[str],
     columns: Sequence[str],

@@ -2,7 +2,7 @@
 
 Each is declared in a file of its own under ``tables/``: a title, the data sets in its columns, and
 for each row the method, its deviating settings and the paper's values (mean and standard deviation
-over three trials, in percent).
+over three trials, in percent). Tables that the paper does not have name another ``page``.
 """
 
 import tomllib
@@ -43,6 +43,8 @@ class Row:
         out, or at the minority's share, neither of which the paper's protocol has.
     paper : mapping
         The paper's values, by data set and metric: mean and standard deviation.
+    draws : int or None
+        How many draws of the data the seeds share in turn; by default each seed has its own.
     """
 
     name: str
@@ -50,17 +52,20 @@ class Row:
     settings: Mapping[str, Any] = field(default_factory=dict)
     view: View = "metrics"
     paper: Mapping[str, Values] = field(default_factory=dict)
+    draws: int | None = None
 
     def cell(self, dataset: str, protocol: str, budget: str, seed: int) -> Cell:
         """Give the row's cell for one data set and seed."""
+        draw = seed if self.draws is None else seed % self.draws
         return make_cell(
-            dataset, self.method, protocol, budget=budget, seed=seed, settings=self.settings
-        )
+            dataset, self.method, protocol,
+            budget=budget, seed=seed, settings=self.settings, draw=draw,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Table:
-    """A declared table.
+    """A declared table, and the page that shows it.
 
     Examples
     --------
@@ -77,6 +82,7 @@ class Table:
     all_rows: Sequence[Row]
     protocols: Sequence[str] = ("paper", "clean")
     seeds: int = 3
+    page: str = "results"
 
     def columns(self, protocol: str) -> list[str]:
         """Give the data sets that the protocol knows."""
@@ -139,6 +145,7 @@ def find_table(name: str) -> Table:
 _ORDER = (
     "mnist", "fashionmnist", "celeba", "musk", "water_quality", "isolet", "ablation_mnist",
     "lambda_fashionmnist", "upper_bound", "efficacy", "efficacy_ablation",
+    "efficacy_images", "efficacy_ablation_mnist",
 )  # fmt: skip
 
 
@@ -148,8 +155,9 @@ def _tables() -> dict[str, Table]:
     found = {}
     for name in _ORDER:
         declared = tomllib.loads(folder.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
+        draws = declared.pop("draws", None)
         rows = [
-            Row(**{"name": row, "method": row, **declaration})
+            Row(**{"name": row, "method": row, "draws": draws, **declaration})
             for row, declaration in declared.pop("rows").items()
         ]
         columns = declared.pop("columns")

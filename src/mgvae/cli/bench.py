@@ -62,6 +62,7 @@ Seeds = Annotated[
 def list_(debug: Debug = False) -> None:  # noqa: ARG001 (looked for where errors are caught)
     """List tables, methods, data sets and figures."""
     from mgvae.bench.data import DATASETS
+    from mgvae.bench.efficacy_figures import EFFICACY_FIGURES
     from mgvae.bench.figures import FIGURES
     from mgvae.bench.methods import method_names
     from mgvae.bench.tables import find_table, table_names
@@ -71,7 +72,7 @@ def list_(debug: Debug = False) -> None:  # noqa: ARG001 (looked for where error
         typer.echo(f"{name:20} {table.title} [{', '.join(table.protocols)}]")
     typer.echo(f"\nmethods:   {', '.join(method_names())}")
     typer.echo(f"data sets: {', '.join(DATASETS)}")
-    typer.echo(f"figures:   {', '.join(FIGURES)}")
+    typer.echo(f"figures:   {', '.join([*FIGURES, *EFFICACY_FIGURES])}")
 
 
 @app.command()
@@ -172,17 +173,23 @@ def table(
     results: Results = Path("results"),
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
-    """Print a table: mean ± sd, the best bold, the second underlined, the paper's value beside."""
+    """Print a table: mean ± sd, the best bold, the second underlined, the paper's value beside.
+
+    Of tables of many data sets the means over them are shown; as csv, those of each too.
+    """
+    from mgvae.bench.efficacy import gather
     from mgvae.bench.render import render
     from mgvae.bench.store import Store
     from mgvae.bench.summary import summarise
 
     (found,) = _find([name])
     chosen = _protocols(found, protocol)[0]
-    summary = summarise(
-        found, chosen, Store(results),
-        seeds=seeds, budget=budget, only=_names(only), also=method or (),
-    )  # fmt: skip
+    store, rows, also = Store(results), _names(only), method or ()
+    if chosen == "folds":
+        efficacy = gather(found, store, seeds=seeds, budget=budget, only=rows, also=also)
+        summary = efficacy.summary(by_dataset=form == "csv")
+    else:
+        summary = summarise(found, chosen, store, seeds=seeds, budget=budget, only=rows, also=also)
     typer.echo(render(summary, form), nl=False)
 
 
@@ -195,30 +202,38 @@ def figure(
     budget: Annotated[Budget, typer.Option(help="Lengths of training.")] = "full",
     data: Data = None,
     cache: Cache = None,
+    results: Results = Path("results"),
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
-    """Draw one of the paper's figures; trains what it needs."""
+    """Draw one of the paper's figures, training what it needs, or one of results over tables."""
     from mgvae.bench.figures import draw_figure
 
     path = output or Path(f"{name}.png")
-    draw_figure(name, path, budget=budget, data=data, cache=cache or _cache())
+    draw_figure(name, path, budget=budget, data=data, cache=cache or _cache(), results=results)
     typer.echo(f"Wrote {path}.")
 
 
 @app.command()
 def page(
+    name: Annotated[
+        Literal["results", "efficacy"],
+        typer.Argument(metavar="[NAME]", help="results: the paper's tables; efficacy: real ones."),
+    ] = "results",
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Markdown file to write.")
-    ] = Path("docs/results.md"),
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="By default docs/NAME.md."),
+    ] = None,
     results: Results = Path("results"),
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
-    """Write the page of all results, with ranks and tests; a reading beside it comes first."""
+    """Write a page of all results, with ranks and tests; a reading beside it comes first."""
+    from mgvae.bench.efficacy_page import write_efficacy_page
     from mgvae.bench.page import write_page
     from mgvae.bench.store import Store
 
-    write_page(Store(results), output)
-    typer.echo(f"Wrote {output}.")
+    path = output or Path(f"docs/{name}.md")
+    (write_page if name == "results" else write_efficacy_page)(Store(results), path)
+    typer.echo(f"Wrote {path}.")
 
 
 def _find(names: list[str]) -> "list[Table]":
