@@ -14,16 +14,18 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
-from imblearn.over_sampling import RandomOverSampler
+from imblearn.over_sampling import SMOTE, RandomOverSampler
 from imblearn.pipeline import make_pipeline
 from sklearn.base import clone
-from sklearn.datasets import make_classification
+from sklearn.datasets import load_digits, make_classification
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from torch import nn
 from torch.nn import functional as F  # noqa: N812
 
+from mgvae import MGVAE
+from mgvae import _classifier_training as training
 from mgvae._classifier_networks import ResNet20
 from mgvae._classifier_training import split
 from mgvae._runtime import seed_sequence
@@ -502,3 +504,60 @@ def test_double_softmax_collapses_on_mnist_and_logits_do_not():
     assert accuracy(y_test, paper) == 0.5139  # the published 51.4: every digit is a majority digit
     assert geometric_mean(y_test, paper) == 0
     assert geometric_mean(y_test, clean) > 0.3
+
+
+def test_epochs_are_balanced_and_hold_all_real_rows():
+    X = np.arange(60, dtype=np.float32).reshape(30, 2)
+    codes = np.repeat([0, 1, 2], [20, 7, 3])
+    rows = training.make_rows(X, codes, np.ones(30), (2,), torch.device("cpu"))
+    asked = []
+
+    def make(n, code):
+        asked.append((n, code))
+        return np.full((n, 2), -1.0, np.float32)
+
+    epoch = training.fresh_epochs(rows, make, 0.75, (2,), np.random.SeedSequence(0))
+    first, second = epoch(), epoch()
+    assert asked == [(13, 1), (15, 2)] * 2
+    for balanced in (first, second):
+        assert torch.bincount(balanced.y).tolist() == [20, 20, 20]
+        for code in range(3):
+            shown = balanced.X[balanced.y == code]
+            real = shown[shown[:, 0] >= 0]
+            found, times = real.unique(dim=0, return_counts=True)
+            assert torch.equal(found, torch.from_numpy(X[codes == code]))
+            assert times.max() - times.min() <= 1
+
+
+def test_sampler_brings_new_rows_every_epoch_and_is_repeatable():
+    X, y = make_classification(300, weights=[0.9], random_state=0)
+    made = []
+
+    class Spy(MGVAE):
+        def generate(self, n, label, random_state=None):
+            made.append(super().generate(n, label, random_state))
+            return made[-1]
+
+    sampler = Spy(pretrain_steps=30, finetune_steps=20, fisher_samples=5)
+    model = TorchClassifier(sampler=sampler, epochs=3, validation_fraction=0.2, random_state=0)
+    first = model.fit(X, y).predict_proba(X)
+    assert len(made) == 3
+    assert not np.array_equal(made[0], made[1])
+    assert sum(model.sampler_._counts) == 240  # not the rows held out
+    assert sampler.random_state is None
+    np.testing.assert_array_equal(clone(model).fit(X, y).predict_proba(X), first)
+
+
+def test_sampler_balances_images_in_their_shape():
+    digits = load_digits()
+    kept = np.r_[np.flatnonzero(digits.target == 0), np.flatnonzero(digits.target == 1)[:9]]
+    sampler = MGVAE(pretrain_steps=20, finetune_steps=10, fisher_samples=5)
+    model = TorchClassifier(sampler=sampler, epochs=2, random_state=0)
+    model.fit((digits.images[kept] / 16).astype(np.float32), digits.target[kept])
+    assert model.sampler_.generate(2, 1).shape == (2, 8, 8)
+
+
+def test_a_sampler_that_cannot_generate_is_refused():
+    X, y = make_classification(60, random_state=0)
+    with pytest.raises(ValueError, match="sampler"):
+        TorchClassifier(sampler=SMOTE(), epochs=1).fit(X, y)

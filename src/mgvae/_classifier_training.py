@@ -22,6 +22,7 @@ from mgvae.training import Callback, History, Player, Validation, exponential, t
 __all__ = [
     "Plan",
     "Rows",
+    "fresh_epochs",
     "make_loss",
     "make_network",
     "make_rows",
@@ -174,12 +175,21 @@ def train_network(
     n_classes: int,
     generator: torch.Generator,
     callback: Callback | None,
+    epoch: Callable[[], Rows] | None = None,
 ) -> History:
-    """Train in place; with held-out rows, give the network back as it was at its best epoch."""
+    """Train in place; with held-out rows, give the network back as it was at its best epoch.
+
+    ``epoch`` gives the rows of each epoch, always as many; without it they are ``rows``.
+    """
+    if epoch is not None:
+        rows = epoch()
     batches = _batches(len(rows.y), plan.batch_size, generator)
     steps_per_epoch = math.ceil(len(rows.y) / plan.batch_size)
 
     def lower(step: int) -> dict[str, Tensor]:
+        nonlocal rows
+        if epoch is not None and step and step % steps_per_epoch == 0:
+            rows = epoch()
         picked = next(batches).to(rows.y.device)
         logits = network(rows.X.index_select(0, picked))
         if step == 0:
@@ -201,6 +211,61 @@ def train_network(
     )
     network.eval()
     return history
+
+
+def fresh_epochs(
+    rows: Rows,
+    make: Callable[[int, int], NDArray[np.floating]],
+    synthetic_share: float,
+    sample_shape: tuple[int, ...],
+    seeds: np.random.SeedSequence,
+) -> Callable[[], Rows]:
+    """Give a function that balances rows anew for every epoch.
+
+    Every class has as many rows as the largest. Of a smaller one, a part is generated, and the
+    rest are real rows, all of them, each as often as the others as far as the number allows.
+
+    Parameters
+    ----------
+    rows : Rows
+        The real rows.
+    make : callable
+        ``make(n, code)`` gives ``n`` new rows of a class, flat.
+    synthetic_share : float
+        The part of a smaller class that is generated.
+    sample_shape : tuple of int
+        Shape of a sample as users give it.
+    seeds : numpy.random.SeedSequence
+        Decides which real rows come once more than others.
+    """
+    rng = np.random.default_rng(seeds)
+    codes = rows.y.cpu().numpy()
+    members = [np.flatnonzero(codes == code) for code in range(int(codes.max()) + 1)]
+    largest = max(len(own) for own in members)
+
+    def epoch() -> Rows:
+        parts = []
+        for code, own in enumerate(members):
+            n_real = max(len(own), round((1.0 - synthetic_share) * largest))
+            if len(own) == largest:
+                n_real = largest
+            repeated = np.resize(rng.permutation(own), n_real)
+            real = rows.take(repeated)
+            parts.append(real)
+            if n_real < largest:
+                made = make(largest - n_real, code)
+                X = _samples(made, sample_shape, rows.X.device).to(rows.X)
+                y = rows.y.new_full((len(X),), code)
+                weight = None if real.weight is None else real.weight.mean().expand(len(X))
+                parts.append(Rows(X, y, weight))
+        weights = [part.weight for part in parts if part.weight is not None]
+        return Rows(
+            torch.cat([part.X for part in parts]),
+            torch.cat([part.y for part in parts]),
+            torch.cat(weights) if weights else None,
+        )
+
+    return epoch
 
 
 def outputs_of(

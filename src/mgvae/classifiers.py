@@ -1,14 +1,14 @@
 """The paper's classifiers as scikit-learn estimators."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -17,7 +17,8 @@ from mgvae.errors import DataError, ParameterError
 if TYPE_CHECKING:
     import torch
 
-    from mgvae._classifier_training import NetworkLike, Plan
+    from mgvae._classifier_training import NetworkLike, Plan, Rows
+    from mgvae.samplers._base import GenerativeSampler
 
 __all__ = ["TorchClassifier"]
 
@@ -65,10 +66,17 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     paper_double_softmax : bool, default=False
         Only to reproduce the paper's tables: hand the loss probabilities where it expects logits,
         as the published scripts do. It spoils the training; ERM collapses to the majority.
+    sampler : generative sampler of mgvae, default=None
+        Balances every epoch anew: a copy is fitted on the training rows (not on those held out),
+        and each epoch has as many rows of every class as the largest has, with new synthetic rows.
+    synthetic_share : float, default=0.5
+        The part of a smaller class's rows in an epoch that ``sampler`` makes. The others are real,
+        and never fewer than there are.
     device : str or torch.device, default="auto"
         ``"auto"`` takes CUDA when it is there.
     random_state : None, int, numpy RandomState or Generator, default=None
-        Decides the first weights, the order of rows, and the part held out.
+        Decides the first weights, the order of rows, the part held out, and what a ``sampler``
+        without a ``random_state`` of its own makes.
     n_threads : int or None, default=1
         Threads of torch while this estimator works; None leaves them as they are.
     verbose : int, default=0
@@ -82,6 +90,8 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The trained network.
     history_ : mgvae.training.History
         The loss of every step, and what was seen on the part held out.
+    sampler_ : object
+        The fitted sampler, if there is one.
     sample_shape_ : tuple of int
         Shape of one sample of X.
     n_features_in_ : int
@@ -134,6 +144,8 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "selection": [StrOptions({"geometric_mean", "loss"})],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
         "paper_double_softmax": ["boolean"],
+        "sampler": [HasMethods(["fit", "generate"]), None],
+        "synthetic_share": [Interval(Real, 0, 1, closed="both")],
         "device": "no_validation",
         "random_state": ["random_state", np.random.Generator],
         "n_threads": [Interval(Integral, 1, None, closed="left"), None],
@@ -158,6 +170,8 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         selection: str = "geometric_mean",
         patience: int | None = None,
         paper_double_softmax: bool = False,
+        sampler: "GenerativeSampler | None" = None,
+        synthetic_share: float = 0.5,
         device: "str | torch.device" = "auto",
         random_state: Any = None,
         n_threads: int | None = 1,
@@ -178,6 +192,8 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.selection = selection
         self.patience = patience
         self.paper_double_softmax = paper_double_softmax
+        self.sampler = sampler
+        self.synthetic_share = synthetic_share
         self.device = device
         self.random_state = random_state
         self.n_threads = n_threads
@@ -222,9 +238,14 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weight = weight * self._class_weights(counts)[codes]
 
         device = resolve_device(self.device)
-        for_split, for_network, for_order, for_own = seed_sequence(self.random_state).spawn(4)
+        seeds = seed_sequence(self.random_state).spawn(5)
+        for_split, for_network, for_order, for_own, for_sampler = seeds
         kept, held = training.split(codes, self.validation_fraction, for_split)
         rows = training.make_rows(X, codes, weight, self.sample_shape_, device)
+        learned = rows.take(kept) if len(held) else rows
+        epoch = None
+        if self.sampler is not None:
+            epoch = self._fresh_epochs(X[kept], codes[kept], learned, for_sampler)
         with threads(self.n_threads), training.random_numbers(self.network, for_own):
             network = training.make_network(
                 self.network,
@@ -240,16 +261,41 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self.history_ = training.train_network(
                     network,
                     loss,
-                    rows.take(kept) if len(held) else rows,
+                    learned,
                     rows.take(held) if len(held) else None,
                     self._plan(),
                     n_classes=len(self.classes_),
                     generator=torch_generator(for_order),
                     callback=callback,
+                    epoch=epoch,
                 )
         self.network_ = network
         self._scale = loss.scale if isinstance(loss, LDAMLoss) else 1.0  # its logits are cosines
         return self
+
+    def _fresh_epochs(
+        self,
+        X: NDArray[np.floating],
+        codes: NDArray[np.intp],
+        rows: "Rows",
+        seeds: np.random.SeedSequence,
+    ) -> Callable[[], "Rows"]:
+        """Fit a copy of the sampler; give a function that balances the rows for an epoch."""
+        from mgvae import _classifier_training as training
+
+        for_fit, for_rows, for_epochs = seeds.spawn(3)
+        sampler = clone(self.sampler)
+        if sampler.random_state is None:
+            sampler.set_params(random_state=int(for_fit.generate_state(1)[0]))
+        shape = self.sample_shape_
+        self.sampler_ = sampler.fit(X.reshape(-1, *shape) if len(shape) > 1 else X, codes)
+
+        def make(n: int, code: int) -> NDArray[np.floating]:
+            made = self.sampler_.generate(n, code, random_state=for_rows.spawn(1)[0])
+            flat: NDArray[np.floating] = made.reshape(n, -1)
+            return flat
+
+        return training.fresh_epochs(rows, make, self.synthetic_share, shape, for_epochs)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the most likely label of each row.
