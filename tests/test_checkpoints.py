@@ -387,6 +387,16 @@ class TestRefusing:
         with pytest.raises(CheckpointError):
             MGVAE(**self.settings, checkpoint=tmp_path).fit(*imbalanced)
 
+    @pytest.mark.parametrize("seeds", [None, 3, [1], [["x"], []], [-1, []]])
+    def test_broken_seeds_are_named(self, imbalanced, tmp_path, seeds):
+        settings = {"pretrain_steps": 2, "finetune_steps": 2, "checkpoint": tmp_path}
+        MGVAE(**settings).fit(*imbalanced)
+        path = tmp_path / "checkpoint.json"
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps(facts | {"seeds": seeds}), encoding="utf-8")
+        with pytest.raises(CheckpointError, match="seeds are damaged"):
+            MGVAE(**settings).fit(*imbalanced)
+
     def test_a_folder_that_cannot_be_made_is_named_before_training(self, imbalanced, tmp_path):
         (tmp_path / "file").write_text("", encoding="utf-8")
         sampler = MGVAE(checkpoint=tmp_path / "file", callback=cut_at(1))

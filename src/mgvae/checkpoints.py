@@ -120,8 +120,14 @@ class Checkpoint:
                     f"the checkpoint {path} belongs to another run: {'; '.join(changes)}. "
                     "Give another folder, or remove this one to begin anew."
                 )
-            entropy, spawn_key = given["seeds"]
-            seeds = np.random.SeedSequence(entropy, spawn_key=spawn_key)
+            try:
+                entropy, spawn_key = given["seeds"]
+                seeds = np.random.SeedSequence(entropy, spawn_key=spawn_key)
+            except (TypeError, ValueError) as error:
+                raise CheckpointError(
+                    f"the checkpoint {path} cannot be continued: its seeds are damaged. Give "
+                    "another folder, or remove this one to begin anew."
+                ) from error
         text = json.dumps(given, sort_keys=True, indent=1, allow_nan=False)
         try:
             path.mkdir(parents=True, exist_ok=True)
