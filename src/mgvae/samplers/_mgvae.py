@@ -4,7 +4,6 @@ import copy
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -28,7 +27,7 @@ from mgvae.rows import Positions
 from mgvae.samplers._base import SMALLER, Auto, GenerativeSampler
 from mgvae.samplers._data import Data
 from mgvae.samplers._job import Generator, Job, Trained
-from mgvae.samplers._presets import EWC_CANDIDATES, MGVAE_DEFAULTS, PRESETS
+from mgvae.samplers._presets import MGVAE_DEFAULTS, PRESETS
 from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.samplers._translators import (
     Crosser,
@@ -126,12 +125,8 @@ class MGVAE(GenerativeSampler):
         How the learning rates fall.
     clip_norm : float or None, default=None
         Largest norm of a gradient.
-    ewc_weight : float, default="auto"
+    ewc_weight : float, default="auto" (1; images 0.1)
         Weight of the penalty on moving what the majority needs (the paper's lambda); 0 is none.
-        ``"auto"`` tries 0, 1 and 100 (small grey images 0, 0.1 and 10) for a class of at least 25
-        rows, with a fifth of them held out, takes the weight under which these are most likely,
-        and then learns from all rows. A smaller class takes the middle one, images with
-        convolutions 0.1. See ``ewc_weights_``.
     fisher_samples : int, default=60
         Generated rows from which the importance of the weights is estimated.
     early_stopping : bool, default=False
@@ -194,8 +189,6 @@ class MGVAE(GenerativeSampler):
         The label of the largest class.
     sampling_strategy_ : dict
         Rows made, by label.
-    ewc_weights_ : dict of str to float
-        The weight of the penalty in the fine-tuning of each minority class, by its name.
     codec_ : mgvae.codec.TableCodec or mgvae.codec.images.ImageCodec
         What the columns or the images mean.
     history_ : dict of str to mgvae.training.History
@@ -231,7 +224,6 @@ class MGVAE(GenerativeSampler):
     """
 
     _defaults = MGVAE_DEFAULTS
-    _ewc_candidates: Sequence[float]
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         **GenerativeSampler._parameter_constraints,
         "precision": [StrOptions({"float32", "bfloat16"})],
@@ -394,9 +386,7 @@ class MGVAE(GenerativeSampler):
                 f"{', '.join(job.names[code] for code in minorities):.300} was ended from outside, "
                 f"most likely for want of memory. {SMALLER}"
             ) from error
-        models = dict(zip(minorities, (model for model, *_ in tuned), strict=True))
-        names = [job.names[code] for code in minorities]
-        weights = dict(zip(names, (weight for *_, weight in tuned), strict=True))
+        models = dict(zip(minorities, (model for model, _ in tuned), strict=True))
         if job.majority in job.targets:
             models[job.majority] = vae
         branches = for_bridges.spawn(len(job.members))
@@ -405,8 +395,7 @@ class MGVAE(GenerativeSampler):
                 code: self._generator_of(model.requires_grad_(False), job, code, branches[code])
                 for code, model in models.items()
             },
-            history=[*history, *(happened for _, happened, _ in tuned)],
-            attributes={"ewc_weights_": weights},
+            history=[*history, *(happened for _, happened in tuned)],
         )
 
     def _generator_of(
@@ -429,7 +418,6 @@ class MGVAE(GenerativeSampler):
     def _resolved(self, data: Data) -> Self:
         """Give a copy without ``"auto"``; the standard prior has no exemplars to draw near."""
         worker = super()._resolved(data)
-        worker._ewc_candidates = EWC_CANDIDATES[data.family]
         if self.prior == "standard":
             if self.generation not in ("auto", "translate"):
                 raise ParameterError(
@@ -476,20 +464,18 @@ class MGVAE(GenerativeSampler):
         seeds: np.random.SeedSequence,
         callback: Callback | None,
         file: "StageFile | None",
-    ) -> tuple[VAE, History, float]:
+    ) -> tuple[VAE, History]:
         """Fine-tune a copy of the pre-trained model on one class."""
         vae = copy.deepcopy(pretrained)
-        for_training, for_held_out, for_choice = seeds.spawn(3)
+        for_training, for_held_out = seeds.spawn(2)
         second = self._stage(self.finetune_steps, self.finetune_learning_rate, len(minority))
-        weight = self.ewc_weight
-        if weight == "auto":
-            weight = self._chosen_weight(
-                pretrained, fisher, rows, minority, majority, second, for_choice
-            )
-        consolidation = Consolidation(vae, fisher, weight) if fisher is not None else None
+        consolidation = Consolidation(vae, fisher, self.ewc_weight) if fisher is not None else None
         early_stopping = None
         if self.early_stopping and len(minority) >= _ENOUGH:
-            minority, early_stopping = self._hold_out(minority, second.steps, for_held_out)
+            shuffled = np.random.default_rng(for_held_out).permutation(minority)
+            n = max(1, round(self.validation_fraction * len(minority)))
+            minority = np.sort(shuffled[n:])
+            early_stopping = EarlyStopping(shuffled[:n], max(1, second.steps // 20), self.patience)
         try:
             with (
                 enough_memory(f"fine-tuning of class {name}", SMALLER),
@@ -507,49 +493,7 @@ class MGVAE(GenerativeSampler):
         except Exception as error:
             error.add_note(f"This happened in the fine-tuning of class {name}.")
             raise
-        return vae, history, float(weight) if fisher is not None else 0.0
-
-    def _hold_out(
-        self, minority: Positions, steps: int, seeds: np.random.SeedSequence
-    ) -> tuple[Positions, EarlyStopping]:
-        """Divide a class into rows to learn from and rows to look at."""
-        shuffled = np.random.default_rng(seeds).permutation(minority)
-        n = max(1, round(self.validation_fraction * len(minority)))
-        stopping = EarlyStopping(shuffled[:n], max(1, steps // 20), self.patience)
-        return np.sort(shuffled[n:]), stopping
-
-    def _chosen_weight(
-        self,
-        pretrained: VAE,
-        fisher: dict[str, Tensor] | None,
-        rows: Tensor,
-        minority: Positions,
-        majority: Positions,
-        stage: Stage,
-        seeds: np.random.SeedSequence,
-    ) -> float:
-        """Choose the penalty's weight by the likelihood of rows held out, in half the steps."""
-        candidates = self._ewc_candidates
-        middle = candidates[len(candidates) // 2]
-        if fisher is None or len(minority) < _ENOUGH or not stage.steps or len(candidates) == 1:
-            return middle
-        for_held_out, for_training = seeds.spawn(2)
-        shorter = replace(stage, steps=max(1, stage.steps // 2))
-        kept, held_out = self._hold_out(minority, shorter.steps, for_held_out)
-        found = {}
-        for weight in candidates:
-            vae = copy.deepcopy(pretrained)
-            with threads(self.n_threads):
-                try:
-                    history = finetune(
-                        vae, rows, kept, majority, shorter, copy.deepcopy(for_training),
-                        consolidation=Consolidation(vae, fisher, weight),
-                        early_stopping=held_out, name="choice of ewc_weight",
-                    )  # fmt: skip
-                except DivergenceError:  # a weight that is too large for these steps
-                    continue
-            found[weight] = min(value for _, value in history.validation)
-        return min(found, key=lambda weight: found[weight], default=middle)
+        return vae, history
 
     def _model(self, job: Job) -> nn.Module:
         return self._vae(job)
