@@ -1,5 +1,7 @@
 """The ways to generate: exemplars near the minority, the bridge, rejection."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -15,8 +17,10 @@ from mgvae.codec import Span
 from mgvae.errors import ParameterError
 from mgvae.generation import exemplars_near, plausibility
 from mgvae.likelihood import Likelihood
+from mgvae.mgvae import Stage
 from mgvae.networks import mlp_bodies
 from mgvae.prior import responsibilities
+from mgvae.samplers._held_out import choose_ewc_weight
 from mgvae.vae import VAE
 
 SHORT = {"pretrain_steps": 60, "finetune_steps": 40, "fisher_samples": 10}
@@ -207,3 +211,27 @@ def test_bridge_from_one_or_two_rows_of_a_class(n):
     made, labels = MGVAE(random_state=0, **SHORT).fit_resample(X, y)
     assert np.bincount(labels).tolist() == [40 - n, 40 - n]
     assert np.isfinite(made).all()
+
+
+def test_weight_of_the_penalty_is_the_one_that_explains_rows_held_out_best():
+    """A weight under which nothing can move loses where the minority is not the majority."""
+    vae, rows = small_vae(), rows_of(200, 3)
+    minority, majority = np.arange(40), np.arange(40, 200)
+    rows[minority, :2] += 3.0
+    fisher = {name: torch.ones_like(p) for name, p in vae.named_parameters()}
+    stage = Stage(120, 5e-3, None, 32, 32)
+    choose = partial(
+        choose_ewc_weight, vae, fisher, rows, minority, majority, stage,
+        fraction=0.2, patience=100,
+    )  # fmt: skip
+    for candidates in ((0.0, 1e-3, 1e4), (1e-3, 1e4)):
+        chosen = choose(np.random.SeedSequence(0), candidates=candidates)
+        assert chosen == choose(np.random.SeedSequence(0), candidates=candidates)
+        assert chosen < 1e4
+    assert choose(np.random.SeedSequence(0), candidates=(7.0,)) == 7.0
+
+
+def test_few_rows_take_the_middle_weight_and_a_number_is_kept():
+    X, y = make_classification(150, weights=[0.9], random_state=0)
+    assert MGVAE(random_state=0, **SHORT).fit(X, y).ewc_weights_ == {"1": 1.0}
+    assert MGVAE(random_state=0, ewc_weight=7, **SHORT).fit(X, y).ewc_weights_ == {"1": 7.0}

@@ -65,7 +65,8 @@ class SharedMGVAE(MGVAE):
                 teacher.ewc_weight = 1.0  # any but 0: others will want the weights' importance
                 pretrained = super(SharedMGVAE, teacher)._pretrain(job, seeds)
                 _write(path, pretrained)
-        return pretrained if self.ewc_weight > 0 else pretrained._replace(fisher=None)
+        wanted = self.ewc_weight == "auto" or self.ewc_weight > 0
+        return pretrained if wanted else pretrained._replace(fisher=None)
 
     def _key(self, job: Job, seeds: Sequence[np.random.SeedSequence]) -> str:
         settings = {k: v for k, v in plain_settings(self).items() if k not in AFTERWARDS}

@@ -297,6 +297,8 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         self._counts = [len(rows) for rows in members]
         self.codec_ = codec
         self.history_ = {history.stage: history for history in trained.history}
+        for name, value in trained.attributes.items():
+            setattr(self, name, value)
         self._generators = dict(trained.generators)
         self._root, self._laters, self._n_later = for_resampling, for_later, 0
         self._template = data.only(X[:0], self._decode([], for_later))

@@ -1,8 +1,8 @@
 """What a sampler learns from, and what it gives back, in encoded rows."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -107,10 +107,21 @@ class Job:
 
 @dataclass(frozen=True)
 class Trained:
-    """What a subclass gives back: a generator per class code, and what happened in training."""
+    """What a subclass gives back.
+
+    Attributes
+    ----------
+    generators : mapping of int to Generator
+        By class code.
+    history : sequence of History
+        What happened in training.
+    attributes : mapping
+        What else the fitted sampler shall have, by name.
+    """
 
     generators: Mapping[int, Generator]
     history: Sequence[History]
+    attributes: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

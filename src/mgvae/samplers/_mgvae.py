@@ -21,13 +21,14 @@ from mgvae.errors import DivergenceError, ParameterError, ResourceError
 from mgvae.ewc import Consolidation
 from mgvae.generation import DecoderOutput, latent_means
 from mgvae.likelihood import Likelihood
-from mgvae.mgvae import EarlyStopping, Stage, finetune, fisher_of_generated, pretrain
+from mgvae.mgvae import Stage, finetune, fisher_of_generated, pretrain
 from mgvae.networks import Network, Precision, choose_bodies
 from mgvae.rows import Positions
 from mgvae.samplers._base import SMALLER, Auto, GenerativeSampler
 from mgvae.samplers._data import Data
+from mgvae.samplers._held_out import ENOUGH, choose_ewc_weight, hold_out
 from mgvae.samplers._job import Generator, Job, Trained
-from mgvae.samplers._presets import MGVAE_DEFAULTS, PRESETS
+from mgvae.samplers._presets import EWC_CANDIDATES, MGVAE_DEFAULTS, PRESETS
 from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.samplers._translators import (
     Crosser,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
 __all__ = ["MGVAE"]
 
 _AUTO = StrOptions({"auto"})
-_ENOUGH = 25  # minority rows from which a part can be held out
 
 
 class Pretrained(NamedTuple):
@@ -125,8 +125,12 @@ class MGVAE(GenerativeSampler):
         How the learning rates fall.
     clip_norm : float or None, default=None
         Largest norm of a gradient.
-    ewc_weight : float, default="auto" (1; images 0.1)
+    ewc_weight : float, default="auto"
         Weight of the penalty on moving what the majority needs (the paper's lambda); 0 is none.
+        ``"auto"`` tries 0, 1 and 100 (small grey images 0, 0.1 and 10) for a class of at least 25
+        rows, with a fifth of them held out, takes the weight under which these are most likely,
+        and then learns from all rows. A smaller class takes the middle one, images with
+        convolutions 0.1. See ``ewc_weights_``.
     fisher_samples : int, default=60
         Generated rows from which the importance of the weights is estimated.
     early_stopping : bool, default=False
@@ -189,6 +193,8 @@ class MGVAE(GenerativeSampler):
         The label of the largest class.
     sampling_strategy_ : dict
         Rows made, by label.
+    ewc_weights_ : dict of str to float
+        The weight of the penalty in the fine-tuning of each minority class, by its name.
     codec_ : mgvae.codec.TableCodec or mgvae.codec.images.ImageCodec
         What the columns or the images mean.
     history_ : dict of str to mgvae.training.History
@@ -224,6 +230,7 @@ class MGVAE(GenerativeSampler):
     """
 
     _defaults = MGVAE_DEFAULTS
+    _ewc_candidates: Sequence[float]
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         **GenerativeSampler._parameter_constraints,
         "precision": [StrOptions({"float32", "bfloat16"})],
@@ -386,7 +393,9 @@ class MGVAE(GenerativeSampler):
                 f"{', '.join(job.names[code] for code in minorities):.300} was ended from outside, "
                 f"most likely for want of memory. {SMALLER}"
             ) from error
-        models = dict(zip(minorities, (model for model, _ in tuned), strict=True))
+        models = dict(zip(minorities, (model for model, *_ in tuned), strict=True))
+        names = [job.names[code] for code in minorities]
+        weights = dict(zip(names, (weight for *_, weight in tuned), strict=True))
         if job.majority in job.targets:
             models[job.majority] = vae
         branches = for_bridges.spawn(len(job.members))
@@ -395,7 +404,8 @@ class MGVAE(GenerativeSampler):
                 code: self._generator_of(model.requires_grad_(False), job, code, branches[code])
                 for code, model in models.items()
             },
-            history=[*history, *(happened for _, happened in tuned)],
+            history=[*history, *(happened for _, happened, _ in tuned)],
+            attributes={"ewc_weights_": weights},
         )
 
     def _generator_of(
@@ -418,6 +428,7 @@ class MGVAE(GenerativeSampler):
     def _resolved(self, data: Data) -> Self:
         """Give a copy without ``"auto"``; the standard prior has no exemplars to draw near."""
         worker = super()._resolved(data)
+        worker._ewc_candidates = EWC_CANDIDATES[data.family]
         if self.prior == "standard":
             if self.generation not in ("auto", "translate"):
                 raise ParameterError(
@@ -448,7 +459,7 @@ class MGVAE(GenerativeSampler):
             )
 
         fisher = None
-        if self.ewc_weight > 0:
+        if self.ewc_weight == "auto" or self.ewc_weight > 0:
             file = job.file("importance")
             fisher = importance() if file is None else file.once(importance, job.device)
         return Pretrained(vae, fisher, [history])
@@ -464,18 +475,25 @@ class MGVAE(GenerativeSampler):
         seeds: np.random.SeedSequence,
         callback: Callback | None,
         file: "StageFile | None",
-    ) -> tuple[VAE, History]:
+    ) -> tuple[VAE, History, float]:
         """Fine-tune a copy of the pre-trained model on one class."""
         vae = copy.deepcopy(pretrained)
-        for_training, for_held_out = seeds.spawn(2)
+        for_training, for_held_out, for_choice = seeds.spawn(3)
         second = self._stage(self.finetune_steps, self.finetune_learning_rate, len(minority))
-        consolidation = Consolidation(vae, fisher, self.ewc_weight) if fisher is not None else None
+        weight = self.ewc_weight
+        if weight == "auto":
+            with threads(self.n_threads):
+                weight = choose_ewc_weight(
+                    pretrained, fisher, rows, minority, majority, second, for_choice,
+                    candidates=self._ewc_candidates, fraction=self.validation_fraction,
+                    patience=self.patience,
+                )  # fmt: skip
+        consolidation = Consolidation(vae, fisher, weight) if fisher is not None else None
         early_stopping = None
-        if self.early_stopping and len(minority) >= _ENOUGH:
-            shuffled = np.random.default_rng(for_held_out).permutation(minority)
-            n = max(1, round(self.validation_fraction * len(minority)))
-            minority = np.sort(shuffled[n:])
-            early_stopping = EarlyStopping(shuffled[:n], max(1, second.steps // 20), self.patience)
+        if self.early_stopping and len(minority) >= ENOUGH:
+            minority, early_stopping = hold_out(
+                minority, self.validation_fraction, second.steps, self.patience, for_held_out
+            )
         try:
             with (
                 enough_memory(f"fine-tuning of class {name}", SMALLER),
@@ -493,7 +511,7 @@ class MGVAE(GenerativeSampler):
         except Exception as error:
             error.add_note(f"This happened in the fine-tuning of class {name}.")
             raise
-        return vae, history
+        return vae, history, float(weight) if fisher is not None else 0.0
 
     def _model(self, job: Job) -> nn.Module:
         return self._vae(job)

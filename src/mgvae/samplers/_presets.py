@@ -8,7 +8,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-__all__ = ["CGAN_DEFAULTS", "CVAE_DEFAULTS", "MGVAE_DEFAULTS", "PRESETS", "Defaults"]
+__all__ = [
+    "CGAN_DEFAULTS",
+    "CVAE_DEFAULTS",
+    "EWC_CANDIDATES",
+    "MGVAE_DEFAULTS",
+    "PRESETS",
+    "Defaults",
+]
 
 Defaults = Mapping[str, Mapping[str, Any]]
 
@@ -27,7 +34,6 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
             "finetune_steps": 200,
             "pretrain_learning_rate": 2e-3,
             "finetune_learning_rate": 1e-3,
-            "ewc_weight": 1.0,
             "temperature": 1.0,
         },
         "small image": {
@@ -43,7 +49,6 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
             "finetune_steps": 600,
             "pretrain_learning_rate": 1e-3,
             "finetune_learning_rate": 3e-3,
-            "ewc_weight": 0.1,
             "temperature": 1.5,
         },
         "image": {
@@ -59,12 +64,16 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
             "finetune_steps": 400,
             "pretrain_learning_rate": 1e-3,
             "finetune_learning_rate": 3e-3,
-            "ewc_weight": 0.1,
             "temperature": 1.0,
         },
     }
 )
 """What ``"auto"`` stands for in :class:`mgvae.MGVAE`, by kind of data."""
+
+EWC_CANDIDATES: Mapping[str, tuple[float, ...]] = MappingProxyType(
+    {"table": (0.0, 1.0, 100.0), "small image": (0.0, 0.1, 10.0), "image": (0.1,)}
+)
+"""The weights among which ``ewc_weight="auto"`` chooses; a very small class gets the middle one."""
 
 CVAE_DEFAULTS: Defaults = MappingProxyType(
     {

@@ -1,0 +1,84 @@
+"""Rows of a minority class that are held out to decide something."""
+
+import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from torch import Tensor
+
+from mgvae.errors import DivergenceError
+from mgvae.ewc import Consolidation
+from mgvae.mgvae import EarlyStopping, Stage, finetune
+from mgvae.rows import Positions
+from mgvae.vae import VAE
+
+__all__ = ["ENOUGH", "choose_ewc_weight", "hold_out"]
+
+ENOUGH = 25  # minority rows from which a part can be held out
+_LOOKS = 20  # at the rows held out, in one fine-tuning
+
+
+def hold_out(
+    minority: Positions,
+    fraction: float,
+    steps: int,
+    patience: int,
+    seeds: np.random.SeedSequence,
+) -> tuple[Positions, EarlyStopping]:
+    """Divide a class into rows to learn from and rows to look at."""
+    shuffled = np.random.default_rng(seeds).permutation(minority)
+    n = max(1, round(fraction * len(minority)))
+    return np.sort(shuffled[n:]), EarlyStopping(shuffled[:n], max(1, steps // _LOOKS), patience)
+
+
+def choose_ewc_weight(
+    pretrained: VAE,
+    fisher: Mapping[str, Tensor] | None,
+    rows: Tensor,
+    minority: Positions,
+    majority: Positions,
+    stage: Stage,
+    seeds: np.random.SeedSequence,
+    *,
+    candidates: Sequence[float],
+    fraction: float,
+    patience: int,
+) -> float:
+    """Choose the penalty's weight by the likelihood of rows held out, in half the steps.
+
+    Parameters
+    ----------
+    pretrained, fisher, rows, minority, majority, stage, seeds
+        As for :func:`mgvae.mgvae.finetune`.
+    candidates : sequence of float
+        The weights to try, smallest first; the middle one is taken where there is no choice.
+    fraction : float
+        Part of the minority's rows that is held out.
+    patience : int
+        Looks at them without improvement after which a candidate is done.
+
+    Returns
+    -------
+    weight : float
+        The candidate that explains the rows held out best, at its best moment.
+    """
+    middle = candidates[len(candidates) // 2]
+    if fisher is None or len(minority) < ENOUGH or not stage.steps or len(candidates) == 1:
+        return middle
+    for_held_out, for_training = seeds.spawn(2)
+    shorter = replace(stage, steps=max(1, stage.steps // 2))
+    kept, held_out = hold_out(minority, fraction, shorter.steps, patience, for_held_out)
+    lowest = {}
+    for weight in candidates:
+        vae = copy.deepcopy(pretrained)
+        try:
+            history = finetune(
+                vae, rows, kept, majority, shorter, copy.deepcopy(for_training),
+                consolidation=Consolidation(vae, fisher, weight), early_stopping=held_out,
+                name=f"trial of ewc_weight={weight:g}",
+            )  # fmt: skip
+        except DivergenceError:  # the weight is too large for these steps
+            continue
+        lowest[weight] = min(value for _, value in history.validation)
+    return min(lowest, key=lambda weight: lowest[weight], default=middle)
