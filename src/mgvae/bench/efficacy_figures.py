@@ -23,7 +23,7 @@ def _ranks(metric: str, found: Efficacy, path: str | Path) -> None:
 
 
 def _heat(metric: str, found: Efficacy, path: str | Path) -> None:
-    """Draw the figure of each table and method, coloured by its distance to the table's mean."""
+    """Draw the figure of each table and method, coloured by its distance to the table's median."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -32,23 +32,23 @@ def _heat(metric: str, found: Efficacy, path: str | Path) -> None:
         raise DataError("there are no results to draw: run `mgvae bench run efficacy` first.")
     rows = list(scores)
     values = np.array([[scores[row][d] for row in rows] for d in found.datasets])
-    distance = values - values.mean(axis=1, keepdims=True)
+    distance = values - np.median(values, axis=1, keepdims=True)
     size = (1.5 + 0.62 * len(rows), 2.2 + 0.24 * len(found.datasets))
     figure = Figure(figsize=size, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.subplots()
-    picture = axes.imshow(distance, cmap="RdBu", vmin=-15, vmax=15, aspect="auto")
+    picture = axes.imshow(distance, cmap="RdBu", vmin=-10, vmax=10, aspect="auto")
     for i, line in enumerate(values):
         for j, value in enumerate(line):
             bold = "bold" if value == line.max() else "normal"
-            dark = "w" if abs(distance[i, j]) > 10 else "k"
+            dark = "w" if abs(distance[i, j]) > 7 else "k"
             axes.text(j, i, f"{value:.0f}", ha="center", va="center",
                       fontsize=7, weight=bold, color=dark)  # fmt: skip
     axes.set_xticks(range(len(rows)), rows, rotation=40, ha="right", fontsize=8)
     axes.set_yticks(range(len(found.datasets)), found.datasets, fontsize=8)
     axes.set_title(FIGURES_OF_MERIT[metric], fontsize=10)
     bar = figure.colorbar(picture, ax=axes, shrink=0.6)
-    bar.set_label("difference to the table's mean", fontsize=8)
+    bar.set_label("difference to the table's median", fontsize=8)
     with atomic_write(path) as file:
         figure.savefig(file, format="png", dpi=120, metadata={"Software": None})
 

@@ -150,7 +150,7 @@ def _seconds(found: Efficacy) -> list[str]:
     ]
     return [
         "### Seconds to fit and resample",
-        "One thread, all fits of all tables.",
+        "Processor time of one thread, all fits of all tables.",
         _markdown(["method", "median", "largest"], lines),
     ]
 

@@ -61,7 +61,8 @@ def evaluate(cell: Cell, folder: Path | None) -> dict[str, Any]:
     Returns
     -------
     result : dict
-        Mean figures in percent, and those of each fold and classifier.
+        Mean figures in percent, and those of each fold and classifier; seconds are the
+        processor's, of one thread.
     """
     if "classifier" in cell.parameters:
         raise ParameterError(
@@ -156,9 +157,9 @@ def _evaluate_fold(cell: Cell, data: Data, parts: Parts, fold: int) -> dict[str,
     X, y = take(data.X, learn), data.y[learn]
     encoder = Numbers().fit(X)
     Z = encoder.transform(X)
-    started = time.perf_counter()
+    started = time.process_time()
     Z_new, y_new, settings = _resample(cell.parameters, X, Z, y, encoder, for_sampler)
-    seconds = time.perf_counter() - started
+    seconds = time.process_time() - started
     indicators = Indicators(encoder.categorical_).fit(Z_new)
     Z_new, Z_tune, Z_test = (
         indicators.transform(rows)
@@ -171,10 +172,10 @@ def _evaluate_fold(cell: Cell, data: Data, parts: Parts, fold: int) -> dict[str,
     weighted = cell.parameters.get("weights") == "balanced"
     found: dict[str, dict[str, float]] = {}
     for name, given in cell.parameters["classifiers"].items():
-        started = time.perf_counter()
+        started = time.process_time()
         model = make_model(name, for_model).set_params(**_in_epochs(given, len(y_new)))
         score = _fitted(model, Z_new, y_new, weighted=weighted)
-        spent = time.perf_counter() - started
+        spent = time.process_time() - started
         threshold = best_threshold(data.y[tune], score(Z_tune))
         share = 0.5 if weighted else float(y_new.mean())
         thresholds = dict(zip(THRESHOLDS, (0.5, threshold, share), strict=True))
