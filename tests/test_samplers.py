@@ -208,7 +208,7 @@ def test_any_shape_and_dtype(X, few):
 class TestMGVAE:
     def test_sources_are_majority_rows_and_translations_of_them(self, imbalanced):
         X, y = imbalanced
-        s = quick(MGVAE, temperature=0.0, decoder_output="mean")
+        s = quick(MGVAE, generation="translate", temperature=0.0, decoder_output="mean")
         Xb, yb = s.fit_resample(X, y)
         sources = s.source_indices_[len(X) :]
         assert (y[sources] == "many").all()
@@ -220,7 +220,8 @@ class TestMGVAE:
     def test_translate_keeps_order_and_container(self, imbalanced):
         X, y = imbalanced
         frame = pd.DataFrame(X, columns=list("abcde"))
-        s = quick(MGVAE, temperature=0.0, decoder_output="mean").fit(frame, y)
+        s = quick(MGVAE, generation="translate", temperature=0.0, decoder_output="mean")
+        s.fit(frame, y)
         rows = frame[y == "many"].head(6)
         made = s.translate(rows, "few")
         assert list(made.columns) == list("abcde")

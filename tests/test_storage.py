@@ -136,7 +136,7 @@ def reloaded(sampler: object, path: Path) -> object:
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     path = tmp_path / "model.safetensors"
-    MGVAE(**FAST).fit(DATA["pyarrow"], Y).save(path)
+    MGVAE(**FAST, generation="translate").fit(DATA["pyarrow"], Y).save(path)
     return path
 
 
@@ -210,7 +210,7 @@ def test_the_file_is_plain(saved):
     with safe_open(saved, "pt") as file:
         shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
         metadata = json.loads(file.metadata()["mgvae"])
-    assert metadata["schema_version"] == 1
+    assert metadata["schema_version"] == 2
     assert metadata["classes"]["rows"] == [10, 50]
     assert shapes["class.0.centres"] == [50, 2]
     others = [name for name in shapes if not name.startswith(("model.0.", "codec."))]
@@ -350,7 +350,7 @@ def json_of(content: bytes) -> object:
 
 DELETED = object()
 HOSTILE = {
-    "schema_version": [2, 0, -1, "1", 1.0, True, None, DELETED],
+    "schema_version": [3, 0, -1, "1", 1.0, True, None, DELETED],
     "class": ["os.system", "CVAE", "../MGVAE", 1, DELETED],
     "extra": [1],
     "versions": [{"mgvae": "\x1b[31m"}, {"": "1"}, 3],

@@ -53,9 +53,15 @@ def info(
     console = Console(highlight=False, markup=False)
     summary.show(console)
     console.print()
+    holds = [
+        str(sampler.classes_[code])
+        for code, generator in sampler._generators.items()
+        if "anchor_residuals" in generator.stored()[1]
+    ]
     for name, text in (
         ("Settings", " ".join(repr(sampler).split())),
         ("Generates", ", ".join(generates)),
+        ("Rows that can be worked out from the file", ", ".join(holds) or "none"),
         ("Saved", f"{found.created} by mgvae {found.versions.get('mgvae', '')}"),
     ):
         console.print(printable(f"{name}: {text}"), soft_wrap=True)

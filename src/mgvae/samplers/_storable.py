@@ -13,8 +13,9 @@ class Storable:
         """Write the fitted sampler to a model file.
 
         The file is one safetensors file: the networks' weights, the latent means of the majority's
-        rows, and as JSON the parameters and what the columns are. It holds no row of the data, but
-        levels, ranges and example texts of columns: see ``docs/models.md`` before sharing one.
+        rows, and as JSON the parameters and what the columns are. It holds levels, ranges
+        and example texts of columns, and with ``generation="bridge"``, the default for tables, the
+        minority's rows can be worked out from it: see ``docs/models.md`` before sharing one.
 
         Parameters
         ----------

@@ -32,7 +32,10 @@ if TYPE_CHECKING:
 
 __all__ = ["SCHEMA_VERSION", "Revived", "load_sampler", "read_model", "revive"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+
+_ADDED: dict[int, dict[str, dict[str, Any]]] = {1: {"MGVAE": {"generation": "translate"}}}
+"""What files of earlier versions did without saying so, by class."""
 
 _MOST_CLASSES = 4096
 _LONGEST_LABEL = 1000
@@ -84,14 +87,16 @@ def revive(file: ModelFile, classes: Classes) -> Revived:
 def _revive(file: ModelFile, classes: Classes) -> Revived:
     given = Fields(file.metadata, "the model file")
     version = given.take("schema_version", int)
-    if version != SCHEMA_VERSION:
-        _refuse(f"it has the schema version {version!r:.20}, and this mgvae knows {SCHEMA_VERSION}")
+    if version != SCHEMA_VERSION and version not in _ADDED:
+        known = ", ".join(str(number) for number in (*_ADDED, SCHEMA_VERSION))
+        _refuse(f"it has the schema version {version!r:.20}, and this mgvae knows {known}")
     name = given.take("class", str)
     if name not in classes:
         wanted = " or a ".join(classes)
         _refuse(f"it holds a {name!r:.40}, not a {wanted}")
     tensors = dict(file.tensors)
-    sampler = _sampler(classes[name], given.take("settings", dict))
+    unsaid = _ADDED.get(version, {}).get(name, {})
+    sampler = _sampler(classes[name], {**unsaid, **given.take("settings", dict)})
     worker = _resolved(sampler, given.take("resolved", dict))
     codec = lower(given.take("codec", dict), tensors)
     sampler._data, sampler._template = _data(worker, codec, given.take("container", dict))
