@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from mgvae._runtime import torch_generator
 from mgvae.ewc import Consolidation, fisher_diagonal
 from mgvae.generation import latent_means, translate
+from mgvae.optimiser import Adam
 from mgvae.prior import own_exemplars
 from mgvae.rows import Positions, take
 from mgvae.training import Callback, History, Player, Schedule, Validation, train
@@ -259,7 +260,7 @@ def adam(vae: VAE, learning_rate: float) -> torch.optim.Optimizer:
         {"params": [p for p in vae.parameters() if id(p) not in fast], "lr": learning_rate},
         {"params": list(vae.likelihood.parameters()), "lr": learning_rate * _VARIANCE_RATE},
     ]
-    return torch.optim.Adam([g for g in groups if g["params"]], fused=True)
+    return Adam([g for g in groups if g["params"]])
 
 
 def _held_out(

@@ -204,8 +204,14 @@ def own_exemplars(batch: NDArray[np.int64], exemplars: NDArray[np.int64]) -> Ten
     tensor([[1],
             [0]])
     """
-    same = np.flatnonzero((batch[:, None] == exemplars).ravel())
-    own = np.stack(np.divmod(same, len(exemplars)))
+    order = np.argsort(batch)
+    ordered = batch[order]
+    first = np.searchsorted(ordered, exemplars, "left")
+    last = np.searchsorted(ordered, exemplars, "right")
+    times = last - first
+    column = np.repeat(np.arange(len(exemplars)), times)
+    within = np.arange(len(column)) - np.repeat(np.cumsum(times) - times, times)
+    own = np.stack([order[first[column] + within], column])
     others = len(exemplars) - np.bincount(own[0], minlength=len(batch))
     if not others.all():
         own = own[:, others[own[0]] > 0]

@@ -246,7 +246,8 @@ def train(
             for player, rates in zip(players, base_rates, strict=True):
                 for group, rate in zip(player.optimizer.param_groups, rates, strict=True):
                     group["lr"] = rate * factor
-                player.optimizer.zero_grad(set_to_none=True)
+                for parameter in player.parameters():
+                    parameter.grad = None
                 terms = player.loss(step - 1)
                 terms[player.lowers].backward()  # type: ignore[no-untyped-call]
                 if clip_norm is not None:
@@ -323,20 +324,22 @@ class _Losses:
 
     def __init__(self, history: History, lowered: list[str]) -> None:
         self.history = history
-        self.pending: list[tuple[tuple[str, ...], Tensor]] = []
+        self.pending: list[dict[str, Tensor]] = []
         self.previous = dict.fromkeys(lowered, math.inf)
         self.rising = dict.fromkeys(lowered, 0)
 
     def add(self, terms: Mapping[str, Tensor]) -> None:
         """Keep one step's terms, without waiting for them."""
-        self.pending.append((tuple(terms), torch.stack([t.detach() for t in terms.values()])))
+        self.pending.append({name: term.detach() for name, term in terms.items()})
 
     def flush(self) -> dict[str, float]:
         """Write the terms into the history, raise if they diverged, give the latest of each."""
         kept = self.history.terms
         before = self.history.steps
-        for names, values in self.pending:
-            for name, value in zip(names, values.tolist(), strict=True):
+        values = iter(self._numbers())
+        for terms in self.pending:
+            for name in terms:
+                value = next(values)
                 kept.setdefault(name, []).append(value)
                 if not math.isfinite(value):
                     self._diverged(name)
@@ -358,7 +361,12 @@ class _Losses:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Undo :meth:`state_dict`."""
         vars(self).update(state)
-        self.pending = [(tuple(names), values) for names, values in state["pending"]]
+        self.pending = [dict(terms) for terms in state["pending"]]
+
+    def _numbers(self) -> list[float]:
+        """Fetch all pending values at once."""
+        values = [value for terms in self.pending for value in terms.values()]
+        return torch.stack(values).tolist() if values else []
 
     def _diverged(self, name: str) -> None:
         values = self.history.terms[name]

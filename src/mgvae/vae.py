@@ -114,11 +114,10 @@ class Elbo:
 
     def terms(self) -> Mapping[str, Tensor]:
         """Name the parts, as means to be lowered."""
-        reconstruction, divergence = -self.reconstruction.mean(), self.divergence.mean()
         return {
-            "loss": reconstruction + divergence,
-            "reconstruction": reconstruction,
-            "divergence": divergence,
+            "loss": (self.divergence - self.reconstruction).mean(),
+            "reconstruction": -self.reconstruction.detach().mean(),
+            "divergence": self.divergence.detach().mean(),
         }
 
 

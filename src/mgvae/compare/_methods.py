@@ -96,7 +96,7 @@ def make_sampler(name: str, seed: int, y: NDArray[np.int64], categorical: NDArra
             return SMOTEN(k_neighbors=k, random_state=seed)
         if categorical.any():
             places = np.flatnonzero(categorical)
-            return SMOTENC(places, k_neighbors=k, random_state=seed)
+            return SMOTENC(places.tolist(), k_neighbors=k, random_state=seed)
         return SMOTE(k_neighbors=k, random_state=seed)
     if name in ("CVAE", "MGVAE"):
         import mgvae
