@@ -39,7 +39,7 @@ def test_they_are_components_like_the_others(vae):
 
 
 def test_memory_keeps_the_latest_without_gradient():
-    memory = _Memory(5)
+    memory = _Memory(5, torch.device("cpu"))
     assert memory.means is None
     for step in range(4):
         means = torch.full((2, 1), float(step), requires_grad=True)
@@ -47,7 +47,7 @@ def test_memory_keeps_the_latest_without_gradient():
     assert memory.positions.tolist() == [30, 31, 20, 21, 10]
     assert memory.means.flatten().tolist() == [3.0, 3.0, 2.0, 2.0, 1.0]
     assert not memory.means.requires_grad
-    nothing = _Memory(0)
+    nothing = _Memory(0, torch.device("cpu"))
     nothing.add(np.array([1]), torch.zeros(1, 1))
     assert nothing.means is None
 
