@@ -6,9 +6,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chisquare
+from sklearn.datasets import load_digits
 
 from mgvae.bench.classifier import _balanced_draws, train_classifier
 from mgvae.bench.metrics import at_threshold, best_threshold, judge_clean, judge_paper
+from mgvae.bench.resampling import resample
 from mgvae.classifiers import TorchClassifier
 from mgvae.errors import ParameterError
 from mgvae.metrics import geometric_mean
@@ -111,3 +113,25 @@ def test_a_constant_classifier_of_many_classes():
     probabilities = np.tile([0.6, 0.1, 0.1, 0.1, 0.1], (50, 1))
     figures = judge_clean(y, probabilities)
     assert (figures["acsa"], figures["gm"], figures["roc_auc"]) == (20.0, 0.0, 50.0)
+
+
+def test_fresh_epochs_are_repeatable_and_differ_from_one_fixed_set(tmp_path):
+    digits = load_digits()
+    kept = np.r_[np.flatnonzero(digits.target == 0), np.flatnonzero(digits.target == 1)[:9]]
+    X = (digits.images[kept] / 16 * 255).astype(np.uint8)
+    y = digits.target[kept].astype(np.int64)
+    parameters = {
+        "sampler": "mgvae:MGVAE",
+        "settings": {"pretrain_steps": 20, "finetune_steps": 10, "fisher_samples": 5},
+        "fresh": 0.5,
+    }
+
+    def probabilities(fresh):
+        asked = parameters if fresh else {k: v for k, v in parameters.items() if k != "fresh"}
+        found = resample(X, y, asked, 0, tmp_path)
+        again = (found.sampler, 0.5) if fresh else None
+        assert len(found.y) == (len(y) if fresh else 2 * (y == 0).sum())
+        return train_classifier(found.X, found.y, {"epochs": 2}, 0, fresh=again).probabilities(X)
+
+    np.testing.assert_array_equal(probabilities(fresh=True), probabilities(fresh=True))
+    assert not np.array_equal(probabilities(fresh=True), probabilities(fresh=False))

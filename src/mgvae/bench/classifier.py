@@ -6,7 +6,7 @@ often. Without either, the outcome is that of :class:`mgvae.TorchClassifier`, bi
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from mgvae.bench.methods import load_class
 from mgvae.classifiers import TorchClassifier
 from mgvae.errors import ParameterError
 from mgvae.losses import LDAMLoss, class_weights
+from mgvae.samplers._base import GenerativeSampler
 from mgvae.training import History, Player, exponential, train
 
 __all__ = ["Trained", "train_classifier"]
@@ -52,6 +53,7 @@ def train_classifier(
     parameters: Mapping[str, Any],
     seed: int,
     held_out: tuple[NDArray[Any], NDArray[np.int64]] | None = None,
+    fresh: tuple[GenerativeSampler, float] | None = None,
 ) -> Trained:
     """Train the classifier of a cell.
 
@@ -68,6 +70,9 @@ def train_classifier(
         Decides the first weights and the order of rows.
     held_out : (ndarray, ndarray), optional
         Rows and classes that pick the epoch with the best geometric mean; else it is the last.
+    fresh : (GenerativeSampler, float), optional
+        A fitted sampler that balances every epoch anew, and the share of its rows in the classes
+        that are not the largest.
 
     Examples
     --------
@@ -87,7 +92,7 @@ def train_classifier(
     if estimator.loss in ("rw", "cbrw"):
         weight = class_weights(counts, _SCHEMES[estimator.loss])[y]  # type: ignore[arg-type]
     device = resolve_device(estimator.device)
-    _, for_network, for_order, for_own = seed_sequence(seed).spawn(4)
+    _, for_network, for_order, for_own, for_fresh = seed_sequence(seed).spawn(5)
     rows = training.make_rows(_numbers(X), y, weight, X.shape[1:], device)
     plan = estimator._plan()
     with threads(1), training.random_numbers(estimator.network, for_own):
@@ -111,10 +116,31 @@ def train_classifier(
             history = training.train_network(
                 network, loss, rows, _held_out(held_out, device), plan,
                 n_classes=len(counts), generator=torch_generator(for_order), callback=None,
+                epoch=_epochs(rows, fresh, X.shape[1:], for_fresh),
             )  # fmt: skip
     scale = loss.scale if isinstance(loss, LDAMLoss) else 1.0
-    steps = math.ceil(len(y) / plan.batch_size)
+    shown = len(y) if fresh is None else len(counts) * int(counts.max())
+    steps = math.ceil(shown / plan.batch_size)
     return Trained(network, scale, math.ceil((history.best_step or history.steps) / steps))
+
+
+def _epochs(
+    rows: training.Rows,
+    fresh: tuple[GenerativeSampler, float] | None,
+    shape: tuple[int, ...],
+    seeds: np.random.SeedSequence,
+) -> Callable[[], training.Rows] | None:
+    """Give the rows of every epoch anew, if they are to be fresh."""
+    if fresh is None:
+        return None
+    sampler, share = fresh
+    for_rows, for_order = seeds.spawn(2)
+
+    def make(n: int, code: int) -> NDArray[np.floating]:
+        made = sampler.generate(n, code, random_state=for_rows.spawn(1)[0])
+        return _numbers(made).reshape(n, -1)
+
+    return training.fresh_epochs(rows, make, share, shape, for_order)
 
 
 def _numbers(X: NDArray[Any]) -> NDArray[np.floating]:

@@ -27,7 +27,7 @@ ENTRY_POINTS = "mgvae.methods"
 _CONDITIONS = ("method", "protocol", "kind", "family", "dataset", "budget")
 _EFFECTS = (
     "sampler", "settings", "classifier", "pretrain_seed", "image_size", "folds", "classifiers",
-    "weights",
+    "weights", "fresh", "revision",
 )  # fmt: skip
 
 

@@ -64,6 +64,7 @@ class Bench:
                 cell.parameters.get("classifier", {}),
                 for_classifier,
                 held_out,
+                fresh=(resampled.sampler, cell.parameters["fresh"]) if resampled.sampler else None,
             )
             seconds = {**resampled.seconds, "classifier": round(time.perf_counter() - started, 2)}
             probabilities = classifier.probabilities(parts.X_test)

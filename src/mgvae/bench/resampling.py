@@ -25,12 +25,16 @@ __all__ = ["Resampled", "in_good_order", "make_sampler", "new_sampler", "resampl
 
 @dataclass(frozen=True)
 class Resampled:
-    """The data a classifier learns from, the sampler's settings, and how long it took."""
+    """The data a classifier learns from, the sampler's settings, and how long it took.
+
+    ``sampler`` is there if the data are to be balanced anew in every epoch; it is fitted.
+    """
 
     X: NDArray[Any]
     y: NDArray[np.int64]
     settings: dict[str, Any] | None
     seconds: dict[str, float]
+    sampler: GenerativeSampler | None = None
 
 
 def resample(
@@ -50,7 +54,7 @@ def resample(
     y : ndarray of int
         Their classes.
     parameters : mapping
-        ``sampler``, ``settings`` and ``pretrain_seed`` of a cell.
+        ``sampler``, ``settings``, ``pretrain_seed`` and ``fresh`` of a cell.
     seed : int
         The sampler's.
     cache : path
@@ -61,7 +65,11 @@ def resample(
     sampler = make_sampler(parameters, seed, cache)
     generative = isinstance(sampler, GenerativeSampler)
     started = time.perf_counter()
-    if X.ndim == 2 or generative:
+    fresh = "fresh" in parameters
+    if fresh:
+        X_new, y_new = X, y
+        sampler.fit(X, y)
+    elif X.ndim == 2 or generative:
         X_new, y_new = sampler.fit_resample(X, y)
     else:
         rows = (X / np.float32(255)).reshape(len(X), -1)
@@ -74,7 +82,8 @@ def resample(
         first = sampler.history_.get("pre-training")
         if first is not None:  # which may have been long ago, for another cell
             seconds["pretraining"] = round(first.seconds, 2)
-    return Resampled(X_new, y_new, plain_settings(used), seconds)
+    found = sampler if fresh else None
+    return Resampled(X_new, y_new, plain_settings(used), seconds, found)
 
 
 def in_good_order(cells: Sequence[Cell]) -> list[Cell]:
