@@ -1,5 +1,7 @@
 """Seeds, threads and module building leave the process as it was."""
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -89,3 +91,10 @@ def test_every_spelling_of_random_state():
 def test_an_absent_device_is_named():
     with pytest.raises(ParameterError, match="'nowhere'"):
         resolve_device("nowhere")
+
+
+def test_the_command_line_is_also_a_module():
+    found = subprocess.run(
+        [sys.executable, "-m", "mgvae", "--help"], capture_output=True, text=True, check=True
+    )
+    assert "balance" in found.stdout

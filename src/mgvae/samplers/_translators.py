@@ -13,6 +13,7 @@ from mgvae.errors import DataError
 from mgvae.generation import (
     DecoderOutput,
     exemplars_near,
+    generate,
     latent_means,
     plausibility,
     translate,
@@ -78,21 +79,25 @@ class Translator:
         return _most_plausible(self._generate, n, seeds, self.vae, self.centres, self.manner)
 
     def _generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
+        if self.anchors is None:
+            encoded, sources = generate(
+                self.vae,
+                self.centres,
+                n,
+                seeds,
+                temperature=self.manner.temperature,
+                decoder_output=self.manner.decoder_output,
+            )
+            return Made(
+                encoded, sources if self.vae.prior == "standard" else self.majority[sources]
+            )
         for_rows, for_noise = seeds.spawn(2)
         rng = np.random.default_rng(for_rows)
-        if self.anchors is None:
-            sources = rng.integers(len(self.centres), size=n)
-        else:
-            anchors = rng.integers(len(self.anchors), size=n)
-            log_variance = self.vae.log_variance.cpu()
-            sources = exemplars_near(self.anchors, anchors, self.centres, log_variance, rng)
+        anchors = rng.integers(len(self.anchors), size=n)
+        log_variance = self.vae.log_variance.cpu()
+        sources = exemplars_near(self.anchors, anchors, self.centres, log_variance, rng)
         encoded = self._translate(self.centres[torch.from_numpy(sources)], for_noise)
-        return Made(encoded, np.full(n, -1) if self.sourceless else self.majority[sources])
-
-    @property
-    def sourceless(self) -> bool:
-        """Whether rows come from no majority row: the standard prior has none."""
-        return self.vae.prior == "standard"
+        return Made(encoded, self.majority[sources])
 
     def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
         centres = latent_means(self.vae, encoded, np.arange(len(encoded)))
