@@ -87,7 +87,7 @@ class Bench:
             ).tolist(),
             "rows": {
                 "train": np.bincount(parts.y_train).tolist(),
-                "resampled": np.bincount(resampled.y).tolist(),
+                "resampled": resampled.counts(),
                 "validation": np.bincount(parts.y_valid).tolist(),
                 "test": np.bincount(parts.y_test).tolist(),
             },

@@ -36,6 +36,12 @@ class Resampled:
     seconds: dict[str, float]
     sampler: GenerativeSampler | None = None
 
+    def counts(self) -> list[int]:
+        """Give the rows of each class that the classifier sees in an epoch."""
+        counts = np.bincount(self.y)
+        most = int(counts.max())
+        return [most if self.sampler is not None else int(n) for n in counts]
+
 
 def resample(
     X: NDArray[Any],
