@@ -9,6 +9,7 @@ one of its ten nearest majority neighbours :math:`k`, all encoded,
 Both decode what they made by the codec, so that whatever MGVAE gains over them its network gains.
 """
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ Encoded = NDArray[np.float32]
 _NEIGHBOURS = 10
 
 
-class CodecSampler(BaseEstimator):  # type: ignore[misc]
+class CodecSampler(BaseEstimator, ABC):  # type: ignore[misc]
     """Balance two classes by rows that are made and decoded in the codec's space.
 
     Parameters
@@ -61,10 +62,11 @@ class CodecSampler(BaseEstimator):  # type: ignore[misc]
         made = self._make(rows[y == 1], rows[y == 0], n, rng)
         return append_rows(X, codec.decode(made, rng)), labels
 
+    @abstractmethod
     def _make(
         self, minority: Encoded, majority: Encoded, n: int, rng: np.random.Generator
     ) -> Encoded:
-        raise NotImplementedError
+        """Make ``n`` encoded rows of the minority."""
 
 
 class CodecSMOTE(CodecSampler):
