@@ -59,6 +59,21 @@ def quick(**parameters):
 # ---------------------------------------------------------------- training is what it says it is
 
 
+def test_the_batches_of_an_epoch_add_up_to_the_weighted_loss_of_all_rows():
+    generator = torch.Generator().manual_seed(0)
+    y = (torch.arange(200) < 4).long()  # most batches of ten hold no row of class 1
+    logits = torch.randn(200, 2, generator=generator, dtype=torch.float64)
+    weight = class_weights([196, 4])[y.numpy()]
+    rows = training.make_rows(logits.numpy(), y.numpy(), weight, (2,), torch.device("cpu"))
+    order = torch.randperm(200, generator=generator).split(10)
+    loss = nn.CrossEntropyLoss(reduction="none")
+    batches = [
+        training._mean_loss(loss, logits[part], y[part], rows.weight[part], False) for part in order
+    ]
+    whole = np.average(loss(logits, y).numpy(), weights=weight)
+    assert torch.stack(batches).mean().item() == pytest.approx(whole)
+
+
 def focal(logits, y):
     p = F.softmax(logits, dim=1).gather(1, y[:, None])[:, 0]
     return (-(1 - p) * p.log()).mean()

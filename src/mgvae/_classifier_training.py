@@ -90,13 +90,13 @@ def make_rows(
     sample_shape: tuple[int, ...],
     device: torch.device,
 ) -> Rows:
-    """Bring rows to the device, as the network wants them."""
+    """Bring rows to the device, as the network wants them; the mean weight becomes 1."""
     samples = _samples(X, sample_shape, device)
     equal = bool((weight == weight[0]).all())
     return Rows(
         samples,
         torch.from_numpy(codes.astype(np.int64)).to(device),
-        None if equal else torch.from_numpy(weight).to(samples),
+        None if equal else torch.from_numpy(weight / weight.mean()).to(samples),
     )
 
 
@@ -325,6 +325,11 @@ def _validation(
 def _mean_loss(
     loss: nn.Module, logits: Tensor, y: Tensor, weight: Tensor | None, double_softmax: bool
 ) -> Tensor:
+    """Estimate the weighted mean loss of all rows from a batch, without bias.
+
+    To divide by the batch's own weights would not do: a small class, of which most batches hold no
+    row, would weigh less than it was given.
+    """
     losses: Tensor = loss(F.softmax(logits, dim=1) if double_softmax else logits, y)
     if weight is None:
         return losses if losses.ndim == 0 else losses.mean()
@@ -333,7 +338,7 @@ def _mean_loss(
             "loss must give one value for each row where rows or classes are weighted; it gave "
             f'the shape {tuple(losses.shape)}. Make it with reduction="none".'
         )
-    return (weight * losses).sum() / weight.sum()
+    return (weight * losses).mean()
 
 
 def _check_outputs(logits: Tensor, n: int, n_classes: int) -> None:
