@@ -1,6 +1,6 @@
 """A user's data <-> the float rows that a network sees."""
 
-from mgvae.codec._columns import Column, Table
+from mgvae.codec._columns import Column, Table, join_columns
 from mgvae.codec._infer import KindName, NumericScale
 from mgvae.codec._spans import Activation, LikelihoodName, Span
 from mgvae.codec._table_codec import ColumnSummary, TableCodec
@@ -21,6 +21,7 @@ __all__ = [
     "TableCodec",
     "append_labels",
     "append_rows",
+    "join_columns",
     "only_labels",
     "only_rows",
     "read_table",

@@ -1,6 +1,6 @@
 """The neutral form of a table: a list of columns that no longer know their container."""
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -15,6 +15,7 @@ __all__ = [
     "Level",
     "Marker",
     "Table",
+    "join_columns",
     "label",
     "refuse_infinite",
     "ticks",
@@ -111,6 +112,27 @@ class Table:
                 rows = slice(row, row + _ROWS)
                 copies[:, rows] = self.array[rows, start : start + _GROUP].T
             yield from (replace(c, values=v) for c, v in zip(group, copies, strict=True))
+
+
+def join_columns(parts: Sequence[Sequence[Column]]) -> list[Column]:
+    """Put decoded rows below each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = Column(0, np.array([1])), Column(0, np.array([0]), np.array([True]))
+    >>> join_columns([[a], [b]])[0].missing
+    array([False,  True])
+    """
+    return [_join(cells) if len(cells) > 1 else cells[0] for cells in zip(*parts, strict=True)]
+
+
+def _join(cells: Sequence[Column]) -> Column:
+    missing = None
+    if any(c.missing is not None for c in cells):
+        marks = [np.zeros(len(c.values), bool) if c.missing is None else c.missing for c in cells]
+        missing = np.concatenate(marks)
+    return replace(cells[0], values=np.concatenate([c.values for c in cells]), missing=missing)
 
 
 def label(name: Hashable) -> str:

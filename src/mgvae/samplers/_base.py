@@ -8,16 +8,15 @@ one generator of rows per class. Everything a user meets lives here: containers,
 import copy
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import torch
 from imblearn.over_sampling.base import BaseOverSampler
-from imblearn.utils import check_sampling_strategy
 from numpy.typing import NDArray
 from sklearn.preprocessing import label_binarize
 from sklearn.utils import check_consistent_length
@@ -31,8 +30,10 @@ from mgvae.codec import KindName, NumericScale, append_labels
 from mgvae.codec.images import Channels
 from mgvae.errors import DataError, ParameterError
 from mgvae.samplers._data import Data, open_data
-from mgvae.samplers._job import Generator, Job, Positions, Trained, Unvaried
+from mgvae.samplers._job import Generator, Job, Trained, Unvaried
+from mgvae.samplers._making import Order, Part, make_rows
 from mgvae.samplers._presets import Defaults
+from mgvae.samplers._seen import Seen, rows_to_make
 from mgvae.samplers._storable import Storable
 from mgvae.samplers._target import read_target
 from mgvae.training import Callback
@@ -46,14 +47,6 @@ SMALLER = (
     "train fewer classes at once (n_jobs)."
 )
 _FEWER_ROWS = "Ask for fewer in sampling_strategy, or call generate() several times for parts."
-
-
-class _Packed(NamedTuple):
-    """New rows as they are kept until they are decoded, and where they come from."""
-
-    encoded: NDArray[Any]
-    sources: Positions
-    anchors: Positions
 
 
 class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
@@ -158,30 +151,28 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
 
     def _fit_and_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
         labels, one_vs_all = self._fit(X, y)
-        parts: list[NDArray[Any]] = []
-        sources, anchors = [np.arange(len(labels))], [np.arange(len(labels))]
-        made: list[NDArray[Any]] = []
-        seeds = self._root.spawn(len(self.classes_))
-        for label, n in self.sampling_strategy_.items():
-            if n == 0:
-                continue
-            code = self._code(label)
-            with enough_memory(f"making {n} rows of class {label}", _FEWER_ROWS):
-                for part in self._make(self._generators[code], n, seeds[code]):
-                    parts.append(part.encoded)
-                    sources.append(part.sources)
-                    anchors.append(part.anchors)
-            made.append(np.full(n, code))
-        codes = np.concatenate([np.empty(0, np.int64), *made])
-        self.source_indices_ = np.concatenate(sources)
-        self.anchor_indices_ = np.concatenate(anchors)
-        with enough_memory(f"making {len(codes)} rows", _FEWER_ROWS):
-            new_rows = self._decode(parts, seeds[0])
-            new = self.classes_[codes]
+        parts = list(self._resampled())
+        own = np.arange(len(labels))
+        self.source_indices_ = np.concatenate([own, *(part.sources for part in parts)])
+        self.anchor_indices_ = np.concatenate([own, *(part.anchors for part in parts)])
+        codes = [np.full(len(part.sources), part.code) for part in parts]
+        new = self.classes_[np.concatenate([np.empty(0, np.int64), *codes])]
+        with enough_memory(f"keeping {len(new)} new rows", _FEWER_ROWS):
+            rows = self._joined(parts)
             if one_vs_all:
                 new = label_binarize(new, classes=self.classes_)
-            X_resampled = self._data.append(X, new_rows)
+            X_resampled = self._data.append(X, rows)
             return X_resampled, append_labels(y, new, X_resampled)
+
+    def _resampled(self) -> Iterator[Part]:
+        """Make the rows that ``sampling_strategy`` asks for; to be called once after a fit."""
+        seeds = self._root.spawn(len(self.classes_))
+        codes = {self._code(label): n for label, n in self.sampling_strategy_.items() if n}
+        orders = [self._order(code, n, seeds[code]) for code, n in codes.items()]
+        return make_rows(self._data, orders, seeds[0], n_threads=self.n_threads)
+
+    def _order(self, code: int, n: int, seeds: np.random.SeedSequence) -> Order:
+        return Order(code, str(self.classes_[code]), n, self._generators[code], seeds)
 
     def _fit_resample(self, X: Any, y: Any) -> tuple[Any, Any]:
         """Meet imbalanced-learn's contract, whose own ``fit_resample`` is replaced as a whole."""
@@ -209,11 +200,12 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
             raise ParameterError(f"n must be a whole number of at least 0; got {n!r}.")
         self._check_size(int(n), self._data)
-        generator = self._generator(label)
+        code = self._trained_code(label)
         seeds, first = self._later(random_state, int(n))
-        made = self._make(generator, int(n), seeds)
-        rows = self._decode([part.encoded for part in made], seeds, first)
-        return self._data.only(self._template, rows)
+        orders = [self._order(code, int(n), seeds)]
+        parts = list(make_rows(self._data, orders, seeds, first=first, n_threads=self.n_threads))
+        with enough_memory(f"keeping {n} new rows", _FEWER_ROWS):
+            return self._data.only(self._template, self._joined(parts))
 
     def translate(self, X_majority: Any, label: Any, random_state: Any = None) -> Any:
         """Make one new row of a class from each given majority row, in their order.
@@ -233,37 +225,52 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
             The new rows.
         """
         check_is_fitted(self, "classes_")
-        generator = self._generator(label)
+        generator = self._generators[self._trained_code(label)]
         contents = self._data.read(X_majority)
         self._data.validate(self, X_majority, reset=False)
         rows = torch.from_numpy(self.codec_.encode(contents))
         seeds, first = self._later(random_state, len(rows))
         with threads(self.n_threads):
             encoded = generator.translate(rows, seeds)
-        return self._data.only(X_majority, self._decode([encoded.numpy()], seeds, first))
+        return self._data.only(X_majority, self._decode(encoded.numpy(), seeds, first))
 
     def _fit(self, X: Any, y: Any) -> tuple[NDArray[Any], bool]:
-        """Validate, train, and only then set the fitted attributes; give y as an array."""
-        self._validate_params()
-        self._refuse_booleans()
-        device = resolve_device(self.device)
+        """Look at data in memory and learn from them; give y as an array."""
+        device = self._checked()
         data = open_data(X, self)
         contents = data.read(X)
         labels, one_vs_all = read_target(y, type(self).__name__)
         check_consistent_length(X, labels)
-        strategy = check_sampling_strategy(self.sampling_strategy, labels, self._sampling_type)
-        codec = data.codec.fit(contents)
-        worker = self._resolved(data)
-        self._check_size(sum(strategy.values()), data)
-
         classes, codes = np.unique(labels, return_inverse=True)
-        members = [np.flatnonzero(codes == code) for code in range(len(classes))]
+        new_rows = rows_to_make(self.sampling_strategy, classes, codes)
+        data.codec.fit(contents)
+        self._check_size(sum(new_rows.values()), data)
+        seen = Seen(data, X[:0], classes, codes, new_rows)
+        self._learn(seen, lambda: torch.from_numpy(data.codec.encode(contents)), device)
+        data.validate(self, X, reset=True)
+        return labels, one_vs_all
+
+    def _checked(self) -> torch.device:
+        """Raise if a parameter is wrong; give the device."""
+        self._validate_params()
+        self._refuse_booleans()
+        return resolve_device(self.device)
+
+    def _learn(self, seen: Seen, encode: Callable[[], Tensor], device: torch.device) -> None:
+        """Train on encoded rows, and only then set the fitted attributes.
+
+        ``encode`` is called if there is something to learn: a table may be balanced already.
+        """
+        data, classes = seen.data, seen.classes
+        codec = data.codec
+        worker = self._resolved(data)
+        members = [np.flatnonzero(seen.codes == code) for code in range(len(classes))]
         majority = int(np.argmax([len(rows) for rows in members]))
         root = seed_sequence(self.random_state)
         trained = Trained({}, [])
-        targets = [code for code, label in enumerate(classes) if strategy.get(label, 0) > 0]
+        targets = [code for code, label in enumerate(classes) if seen.new_rows.get(label, 0) > 0]
         job = Job(
-            rows=torch.from_numpy(codec.encode(contents)) if targets else torch.empty(0),
+            rows=encode() if targets else torch.empty(0),
             members=members,
             names=[str(label) for label in classes],
             majority=majority,
@@ -277,7 +284,7 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         if self.checkpoint is not None and targets:
             from mgvae.samplers._checkpoint import open_checkpoint
 
-            checkpoint = open_checkpoint(worker, job, strategy)
+            checkpoint = open_checkpoint(worker, job, seen.new_rows)
             job, root = replace(job, checkpoint=checkpoint), checkpoint.seeds
         for_training, for_resampling, for_later = root.spawn(3)
         if targets and codec.width == 0:
@@ -289,9 +296,8 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
                 progress_bars(bool(self.verbose), self.callback) as bars,
             ):
                 trained = worker._train(replace(job, seeds=for_training, callback=bars))
-        data.validate(self, X, reset=True)
         self._data = data
-        self.sampling_strategy_ = strategy
+        self.sampling_strategy_ = seen.new_rows
         self.classes_ = classes
         self.majority_ = classes[majority]
         self._counts = [len(rows) for rows in members]
@@ -301,8 +307,8 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
             setattr(self, name, value)
         self._generators = dict(trained.generators)
         self._root, self._laters, self._n_later = for_resampling, for_later, 0
-        self._template = data.only(X[:0], self._decode([], for_later))
-        return labels, one_vs_all
+        none = np.empty((0, codec.width), np.float32)
+        self._template = data.only(seen.example, self._decode(none, for_later))
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:
@@ -329,25 +335,12 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
                 setattr(worker, name, value)
         return worker
 
-    def _make(self, generator: Generator, n: int, seeds: np.random.SeedSequence) -> list["_Packed"]:
-        """Make ``n`` encoded rows with their sources, in parts."""
-        sizes = self._data.parts(n)
-        branches = seeds.spawn(len(sizes)) if len(sizes) > 1 else [seeds]
-        made = []
-        with threads(self.n_threads):
-            for size, branch in zip(sizes, branches, strict=False):
-                encoded, sources, anchors = generator.generate(size, branch)
-                if anchors is None:
-                    anchors = np.full(size, -1)
-                made.append(_Packed(self._data.pack(encoded.numpy()), sources, anchors))
-        return made
+    def _joined(self, parts: Sequence[Part]) -> Any:
+        none = self._decode(np.empty((0, self.codec_.width), np.float32), np.random.SeedSequence(0))
+        return self._data.join([part.rows for part in parts] or [none])
 
-    def _decode(
-        self, parts: Sequence[NDArray[Any]], seeds: np.random.SeedSequence, first: int = 0
-    ) -> Any:
-        rng = np.random.default_rng(seeds.spawn(1)[0])
-        none = np.empty((0, self.codec_.width), np.float32)
-        return self._data.decode(np.concatenate(parts) if parts else none, rng, first)
+    def _decode(self, encoded: NDArray[Any], seeds: np.random.SeedSequence, first: int = 0) -> Any:
+        return self._data.decode(encoded, np.random.default_rng(seeds.spawn(1)[0]), first)
 
     def _later(self, random_state: Any, n: int) -> tuple[np.random.SeedSequence, int]:
         """Give the seeds of ``n`` more rows, and how many were made before (for identifiers)."""
@@ -361,11 +354,11 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
     def _code(self, label: Any) -> int:
         return int(np.flatnonzero(self.classes_ == label)[0])
 
-    def _generator(self, label: Any) -> Generator:
+    def _trained_code(self, label: Any) -> int:
         trained = [self.classes_[code] for code in self._generators]
         for known in trained:
             if known == label:
-                return self._generators[self._code(label)]
+                return self._code(label)
         raise ParameterError(
             f"label={label!r} is not a class that this sampler generates; it generates "
             f"{[str(known) for known in trained]}. A class is learned when sampling_strategy asks "

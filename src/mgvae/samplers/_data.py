@@ -17,19 +17,22 @@ from mgvae.codec import (
     NumericScale,
     TableCodec,
     append_rows,
+    join_columns,
     only_rows,
     read_table,
 )
 from mgvae.codec.images import Channels, ImageCodec, are_images
 from mgvae.errors import DataError, ParameterError
 from mgvae.networks import is_small
+from mgvae.rows import BLOCK
 from mgvae.samplers._presets import Defaults
 
 __all__ = ["Data", "Family", "HasData", "ImageData", "TableData", "open_data"]
 
 Family = Literal["table", "small image", "image"]
 
-_PART = 2048  # pictures made at once; they are packed before the next are made
+_PICTURES = 2048  # made at once
+_ROWS, _NUMBERS = 2**18, 2**24  # most rows of a table made at once, and most numbers in them
 
 
 class HasData(Protocol):
@@ -73,11 +76,11 @@ class Data(Protocol):
     def parts(self, n: int) -> list[int]:
         """Cut ``n`` new rows into parts that are made one after the other."""
 
-    def pack(self, encoded: NDArray[Any]) -> NDArray[Any]:
-        """Give a network's rows as they are kept until they are decoded."""
-
     def decode(self, encoded: NDArray[Any], rng: np.random.Generator, first: int) -> Any:
         """Give encoded rows as new samples; ``first`` of them were made before."""
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        """Put decoded parts below each other; there is at least one."""
 
     def append(self, X: Any, new: Any) -> Any:
         """Put new samples under X."""
@@ -111,13 +114,13 @@ class TableData:
         validate_data(sampler, X=X, reset=reset, skip_check_array=True)
 
     def parts(self, n: int) -> list[int]:
-        return [n]
-
-    def pack(self, encoded: NDArray[Any]) -> NDArray[Any]:
-        return encoded
+        return _cut(n, max(BLOCK, min(_ROWS, _NUMBERS // max(1, self.codec.width))))
 
     def decode(self, encoded: NDArray[Any], rng: np.random.Generator, first: int) -> Any:
         return self.codec.decode(encoded, rng, first=first)
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        return join_columns(parts)
 
     def append(self, X: Any, new: Any) -> Any:
         return append_rows(X, new)
@@ -155,13 +158,13 @@ class ImageData:
             sampler.n_features_in_ = self.codec.width
 
     def parts(self, n: int) -> list[int]:
-        return [min(_PART, n - start) for start in range(0, n, _PART)]
-
-    def pack(self, encoded: NDArray[Any]) -> NDArray[Any]:
-        return self.codec.pack(encoded)
+        return _cut(n, _PICTURES)
 
     def decode(self, encoded: NDArray[Any], rng: np.random.Generator, first: int) -> Any:  # noqa: ARG002
         return self.codec.decode(encoded)
+
+    def join(self, parts: Sequence[Any]) -> Any:
+        return np.concatenate(parts)
 
     def append(self, X: Any, new: Any) -> Any:
         return np.concatenate([np.asarray(X), new])
@@ -171,6 +174,10 @@ class ImageData:
         if like.ndim < 2:  # an empty list has no shape to follow
             return new
         return new.reshape(len(new), *like.shape[1:]).astype(like.dtype, copy=False)
+
+
+def _cut(n: int, size: int) -> list[int]:
+    return [min(size, n - start) for start in range(0, n, size)]
 
 
 def open_data(X: Any, sampler: HasData) -> Data:

@@ -1,0 +1,81 @@
+"""New rows, part by part: however many there are, one part is in memory at a time."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from mgvae._runtime import enough_memory, threads
+from mgvae.samplers._data import Data
+from mgvae.samplers._job import Generator, Positions
+
+__all__ = ["Order", "Part", "make_rows"]
+
+_FEWER = "Ask for fewer in sampling_strategy, or call generate() several times for parts."
+
+
+class Order(NamedTuple):
+    """So many rows of a class, made by its generator from a branch of the seeds."""
+
+    code: int
+    name: str
+    n: int
+    generator: Generator
+    seeds: np.random.SeedSequence
+
+
+class Part(NamedTuple):
+    """Some new rows of one class.
+
+    Attributes
+    ----------
+    code : int
+        The class.
+    rows : object
+        The rows as the data's codec decodes them.
+    sources, anchors : ndarray of int
+        Positions of the majority and minority rows that each was made from, or -1.
+    """
+
+    code: int
+    rows: Any
+    sources: Positions
+    anchors: Positions
+
+
+def make_rows(
+    data: Data,
+    orders: Iterable[Order],
+    seeds: np.random.SeedSequence,
+    *,
+    first: int = 0,
+    n_threads: int | None = None,
+) -> Iterator[Part]:
+    """Make rows, in parts that depend on nothing but how many are asked for.
+
+    Parameters
+    ----------
+    data : Data
+        What decodes them.
+    orders : iterable of Order
+        How many rows of which classes.
+    seeds : numpy.random.SeedSequence
+        Decides what the codec draws.
+    first : int
+        How many rows were made before.
+    n_threads : int or None
+        Threads of torch.
+    """
+    rng = None
+    for code, name, n, generator, branch in orders:
+        sizes = data.parts(n)
+        branches = branch.spawn(len(sizes)) if len(sizes) > 1 else [branch]
+        for size, own in zip(sizes, branches, strict=False):
+            with enough_memory(f"making {n} rows of class {name}", _FEWER):
+                with threads(n_threads):
+                    encoded, sources, anchors = generator.generate(size, own)
+                if rng is None:
+                    rng = np.random.default_rng(seeds.spawn(1)[0])
+                rows = data.decode(encoded.numpy(), rng, first)
+            first += size
+            yield Part(code, rows, sources, np.full(size, -1) if anchors is None else anchors)
