@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -144,7 +145,7 @@ def constant() -> Schedule:
     >>> constant()(100)
     1.0
     """
-    return lambda _: 1.0
+    return _unchanged
 
 
 def cosine(steps: int) -> Schedule:
@@ -155,7 +156,7 @@ def cosine(steps: int) -> Schedule:
     >>> [round(cosine(4)(t), 2) for t in range(5)]
     [1.0, 0.85, 0.5, 0.15, 0.0]
     """
-    return lambda step: 0.5 * (1.0 + math.cos(math.pi * min(step, steps) / steps))
+    return partial(_half_cosine, steps)
 
 
 def exponential(decay: float, every: int) -> Schedule:
@@ -166,7 +167,20 @@ def exponential(decay: float, every: int) -> Schedule:
     >>> [exponential(0.5, 2)(t) for t in range(5)]
     [1.0, 1.0, 0.5, 0.5, 0.25]
     """
-    return lambda step: decay ** (step // every)
+    return partial(_decayed, decay, every)
+
+
+# Not functions inside of functions, which cannot be sent to other processes by plain pickle.
+def _unchanged(step: int) -> float:  # noqa: ARG001
+    return 1.0
+
+
+def _half_cosine(steps: int, step: int) -> float:
+    return 0.5 * (1.0 + math.cos(math.pi * min(step, steps) / steps))
+
+
+def _decayed(decay: float, every: int, step: int) -> float:
+    return decay ** (step // every)
 
 
 def train(

@@ -22,8 +22,8 @@ from mgvae._atomic import atomic_write
 from mgvae._runtime import build, torch_generator
 from mgvae.bench.machine import plain_settings
 from mgvae.rows import take
+from mgvae.samplers._classes import Pretrained
 from mgvae.samplers._job import Job
-from mgvae.samplers._mgvae import Pretrained
 from mgvae.training import History
 
 __all__ = ["AFTERWARDS", "SharedMGVAE"]

@@ -46,7 +46,7 @@ def waiting(
 
 
 def run_cells(
-    cells: Sequence[Cell], work: Work, store: Store, *, jobs: int = 1
+    cells: Sequence[Cell], work: Work, store: Store, *, jobs: int | None = None
 ) -> Iterator[tuple[Cell, Outcome]]:
     """Work out cells and keep their results, giving each as it is finished.
 
@@ -58,8 +58,9 @@ def run_cells(
         Takes a cell, gives its result as plain data. It goes to other processes.
     store : Store
         Where results and errors are kept.
-    jobs : int
-        Cells at once, on one thread each; another joblib backend may be set around the call.
+    jobs : int, optional
+        Cells at once, on one thread each. None is one, unless ``joblib.parallel_config`` around
+        the call says another number or another engine, whose machines must see the store's folder.
 
     Yields
     ------
@@ -77,7 +78,10 @@ def run_cells(
     >>> store.get(cell)["twice"]
     6
     """
-    parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+    try:
+        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+    except ValueError:  # an engine that tells of results only when it has all (Ray's)
+        parallel = Parallel(n_jobs=jobs, batch_size=1)
     yield from parallel(delayed(_attempt)(cell, work, store, os.getpid()) for cell in cells)
 
 

@@ -133,7 +133,7 @@ def compare(
     folds: int = 5,
     repeats: int = 2,
     random_state: int = 0,
-    jobs: int = 1,
+    jobs: int | None = None,
     store: str | Path | None = None,
     column_types: Mapping[Any, KindName] | None = None,
     target: str = "target",
@@ -162,8 +162,9 @@ def compare(
         Repeated, stratified cross-validation.
     random_state : int
         Decides the splits and all other randomness.
-    jobs : int
-        Splits worked out at once.
+    jobs : int, optional
+        Splits worked out at once. None is one, unless ``joblib.parallel_config`` around the call
+        says another number or another engine; its machines must see the folder ``store``.
     store : path, optional
         Folder in which results are kept, the same as of ``mgvae bench``; an interrupted comparison
         goes on where it was. Not kept unless given.

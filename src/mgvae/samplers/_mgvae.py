@@ -1,32 +1,27 @@
 """The majority-guided VAE as an imbalanced-learn over-sampler."""
 
-import copy
 import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures.process import BrokenProcessPool
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor, nn
 
-from mgvae._runtime import build, enough_memory, threads, torch_generator
+from mgvae._runtime import build, torch_generator
 from mgvae.bridge import build_bridge
 from mgvae.codec import KindName, LikelihoodName, NumericScale
 from mgvae.codec.images import Channels
-from mgvae.errors import DivergenceError, ParameterError, ResourceError
-from mgvae.ewc import Consolidation
+from mgvae.errors import ParameterError
 from mgvae.generation import DecoderOutput, latent_means
 from mgvae.likelihood import Likelihood
-from mgvae.mgvae import Stage, finetune, fisher_of_generated, pretrain
+from mgvae.mgvae import Stage, fisher_of_generated, pretrain
 from mgvae.networks import Network, Precision, choose_bodies
-from mgvae.rows import Positions
-from mgvae.samplers._base import SMALLER, Auto, GenerativeSampler
+from mgvae.samplers._base import Auto, GenerativeSampler
+from mgvae.samplers._classes import ClassWork, Finetuning, Pretrained, finetune_classes
 from mgvae.samplers._data import Data
-from mgvae.samplers._held_out import ENOUGH, choose_ewc_weight, hold_out
 from mgvae.samplers._job import Generator, Job, Trained
 from mgvae.samplers._presets import EWC_CANDIDATES, MGVAE_DEFAULTS, PRESETS
 from mgvae.samplers._settings import layer_sizes, stage
@@ -37,23 +32,15 @@ from mgvae.samplers._translators import (
     Translator,
     revived_translator,
 )
-from mgvae.training import Callback, History
+from mgvae.training import Callback
 from mgvae.vae import VAE, PosteriorVariance, PriorName
 
 if TYPE_CHECKING:
-    from mgvae.checkpoints import StageFile
+    pass
 
 __all__ = ["MGVAE"]
 
 _AUTO = StrOptions({"auto"})
-
-
-class Pretrained(NamedTuple):
-    """What the majority has taught: a model, its weights' importance if wanted, and how it went."""
-
-    vae: VAE
-    fisher: dict[str, Tensor] | None
-    history: list[History]
 
 
 class MGVAE(GenerativeSampler):
@@ -374,38 +361,37 @@ class MGVAE(GenerativeSampler):
 
     def _train(self, job: Job) -> Trained:
         *for_pretraining, for_classes, for_bridges = job.seeds.spawn(5)
-        majority = job.members[job.majority]
-        vae, fisher, history = self._pretrain(job, for_pretraining)
+        pretrained = self._pretrain(job, for_pretraining)
         seeds = for_classes.spawn(len(job.members))
-        alone = self.n_jobs in (None, 1)
         minorities = [code for code in job.targets if code != job.majority]
-        try:
-            tuned = Parallel(n_jobs=self.n_jobs)(
-                delayed(self._finetune_class)(
-                    vae, fisher, job.rows, job.members[code], majority, job.names[code],
-                    seeds[code], job.callback if alone else None, job.file(f"class-{code}"),
-                )
-                for code in minorities
-            )  # fmt: skip
-        except BrokenProcessPool as error:
-            raise ResourceError(
-                "fine-tuning: a process that worked on some of the classes "
-                f"{', '.join(job.names[code] for code in minorities):.300} was ended from outside, "
-                f"most likely for want of memory. {SMALLER}"
-            ) from error
-        models = dict(zip(minorities, (model for model, *_ in tuned), strict=True))
-        names = [job.names[code] for code in minorities]
-        weights = dict(zip(names, (weight for *_, weight in tuned), strict=True))
+        works = [self._class_work(pretrained, job, code, seeds[code]) for code in minorities]
+        tuned = finetune_classes(works, self.n_jobs, job.callback)
+        models = dict(zip(minorities, (found.vae for found in tuned), strict=True))
+        weights = {work.name: found.ewc_weight for work, found in zip(works, tuned, strict=True)}
         if job.majority in job.targets:
-            models[job.majority] = vae
+            models[job.majority] = pretrained.vae
         branches = for_bridges.spawn(len(job.members))
         return Trained(
             generators={
                 code: self._generator_of(model.requires_grad_(False), job, code, branches[code])
                 for code, model in models.items()
             },
-            history=[*history, *(happened for _, happened, _ in tuned)],
+            history=[*pretrained.history, *(found.history for found in tuned)],
             attributes={"ewc_weights_": weights},
+        )
+
+    def _class_work(
+        self, pretrained: Pretrained, job: Job, code: int, seeds: np.random.SeedSequence
+    ) -> ClassWork:
+        rows = job.members[code]
+        stage = self._stage(self.finetune_steps, self.finetune_learning_rate, len(rows))
+        settings = Finetuning(
+            self.ewc_weight, self._ewc_candidates, self.early_stopping, self.validation_fraction,
+            self.patience, self.n_threads,
+        )  # fmt: skip
+        majority, file = job.members[job.majority], job.file(f"class-{code}")
+        return ClassWork(
+            pretrained, job.rows, rows, majority, job.names[code], seeds, stage, settings, file
         )
 
     def _generator_of(
@@ -463,55 +449,6 @@ class MGVAE(GenerativeSampler):
             file = job.file("importance")
             fisher = importance() if file is None else file.once(importance, job.device)
         return Pretrained(vae, fisher, [history])
-
-    def _finetune_class(
-        self,
-        pretrained: VAE,
-        fisher: dict[str, Tensor] | None,
-        rows: Tensor,
-        minority: Positions,
-        majority: Positions,
-        name: str,
-        seeds: np.random.SeedSequence,
-        callback: Callback | None,
-        file: "StageFile | None",
-    ) -> tuple[VAE, History, float]:
-        """Fine-tune a copy of the pre-trained model on one class."""
-        vae = copy.deepcopy(pretrained)
-        for_training, for_held_out, for_choice = seeds.spawn(3)
-        second = self._stage(self.finetune_steps, self.finetune_learning_rate, len(minority))
-        weight = self.ewc_weight
-        if weight == "auto":
-            with threads(self.n_threads):
-                weight = choose_ewc_weight(
-                    pretrained, fisher, rows, minority, majority, second, for_choice,
-                    candidates=self._ewc_candidates, fraction=self.validation_fraction,
-                    patience=self.patience,
-                )  # fmt: skip
-        consolidation = Consolidation(vae, fisher, weight) if fisher is not None else None
-        early_stopping = None
-        if self.early_stopping and len(minority) >= ENOUGH:
-            minority, early_stopping = hold_out(
-                minority, self.validation_fraction, second.steps, self.patience, for_held_out
-            )
-        try:
-            with (
-                enough_memory(f"fine-tuning of class {name}", SMALLER),
-                threads(self.n_threads),
-            ):
-                history = finetune(
-                    vae, rows, minority, majority, second, for_training,
-                    consolidation=consolidation, early_stopping=early_stopping,
-                    name=f"fine-tuning of class {name}", callback=callback, file=file,
-                )  # fmt: skip
-        except DivergenceError as error:
-            raise DivergenceError(
-                f"{error} A larger ewc_weight also needs smaller steps."
-            ) from None
-        except Exception as error:
-            error.add_note(f"This happened in the fine-tuning of class {name}.")
-            raise
-        return vae, history, float(weight) if fisher is not None else 0.0
 
     def _model(self, job: Job) -> nn.Module:
         return self._vae(job)
