@@ -20,7 +20,7 @@ from mgvae.errors import ParameterError
 
 __all__ = ["FIGURES", "draw_figure"]
 
-Images = NDArray[Any]  # (rows, columns, height, width)
+Images = NDArray[Any]  # (rows, columns, height, width), or with colours at the end
 Panels = list[list[tuple[str, Images]]]
 
 _ROWS, _COLUMNS = 8, 8
@@ -132,10 +132,27 @@ def _methods(family: str, studio: _Studio) -> Panels:
     return panels
 
 
+def _faces(studio: _Studio) -> Panels:
+    """Show faces that each method makes, one hair colour a row; no photograph is among them."""
+    from mgvae.bench.resampling import make_sampler
+
+    line = []
+    for method in ("OCVAE", "OCDCGAN", "MGVAE"):
+        cell = make_cell("celeba-100", method, "clean", budget=studio.budget)
+        size = cell.parameters.get("image_size", 64)
+        parts = split("celeba-100", "clean", 0, studio.data, size=size)
+        sampler = make_sampler(cell.parameters, 0, studio.cache).fit(parts.X_train, parts.y_train)
+        rare = np.unique(parts.y_train[parts.y_train != sampler.majority_])
+        made = [sampler.generate(_COLUMNS, int(code), random_state=0) for code in rare]
+        line.append((method, np.stack(made)))
+    return [line]
+
+
 FIGURES: dict[str, Callable[[_Studio], Panels]] = {
     "pretraining": _pretraining,
     **{f"exemplars-{f}": partial(_exemplars, f) for f in ("mnist", "fashionmnist")},
     **{f"methods-{f}": partial(_methods, f) for f in ("mnist", "fashionmnist")},
+    "methods-celeba": _faces,
 }
 """Every figure of the paper by name."""
 
@@ -156,8 +173,8 @@ def _draw(panels: Panels, path: str | Path) -> None:
         axes.axis("off")
     for line, places in zip(panels, grid, strict=True):
         for (title, images), axes in zip(line, places, strict=False):
-            rows, across, height, width = images.shape[:4]
-            picture = images.swapaxes(1, 2).reshape(rows * height, across * width)
+            rows, across, height, width, *colours = images.shape
+            picture = images.swapaxes(1, 2).reshape(rows * height, across * width, *colours)
             axes.imshow(picture, cmap="gray_r", interpolation="nearest")
             axes.set_title(title, fontsize=9)
     with atomic_write(path) as file:
