@@ -50,7 +50,7 @@ class TestAllOrNothing:
         assert vars(sampler) == before | {"callback": interrupt}
         assert (sampler.generate(3, "few", random_state=0) == first).all()
 
-    @pytest.mark.parametrize("part", ["_make", "_decode"])
+    @pytest.mark.parametrize("part", ["_resampled", "_joined"])
     def test_an_error_while_making_rows(self, part, imbalanced, monkeypatch):
         sampler = MGVAE(**FAST)
         monkeypatch.setattr(MGVAE, part, lambda *_: 1 / 0)
@@ -109,7 +109,7 @@ class TestNames:
         def hungry(*_):
             raise MemoryError
 
-        monkeypatch.setattr(MGVAE, "_make", hungry)
+        monkeypatch.setattr("mgvae.samplers._translators.Crosser.generate", hungry)
         with pytest.raises(ResourceError, match=r"192 rows of class few.*sampling_strategy"):
             sampler.fit_resample(*imbalanced)
 

@@ -18,8 +18,17 @@ if TYPE_CHECKING:
     from mgvae.classifiers import TorchClassifier
     from mgvae.probabilities import BalancedClassifier
     from mgvae.samplers import CGAN, CVAE, MGVAE
+    from mgvae.streams import balance_dataset
 
-__all__ = ["CGAN", "CVAE", "MGVAE", "BalancedClassifier", "TorchClassifier", "__version__"]
+__all__ = [
+    "CGAN",
+    "CVAE",
+    "MGVAE",
+    "BalancedClassifier",
+    "TorchClassifier",
+    "__version__",
+    "balance_dataset",
+]
 
 __version__ = "0.1.0"
 
@@ -29,6 +38,7 @@ _HOMES = {
     "CVAE": "mgvae.samplers",
     "MGVAE": "mgvae.samplers",
     "TorchClassifier": "mgvae.classifiers",
+    "balance_dataset": "mgvae.streams",
 }
 
 

@@ -5,7 +5,7 @@ the old ones.
 """
 
 from mgvae.files._cells import MISSING, Spelling
-from mgvae.files._formats import EXTENSIONS, find_format, read, write
+from mgvae.files._formats import EXTENSIONS, find_format, read, without, write, write_parquet
 from mgvae.files._table import Format, Layout, TableFile
 
 __all__ = [
@@ -17,5 +17,7 @@ __all__ = [
     "TableFile",
     "find_format",
     "read",
+    "without",
     "write",
+    "write_parquet",
 ]

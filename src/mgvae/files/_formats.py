@@ -4,7 +4,7 @@ import gzip
 import io
 import sys
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, get_args
@@ -21,7 +21,7 @@ from mgvae.files._csv_writer import write_csv
 from mgvae.files._json import read_jsonl, write_jsonl
 from mgvae.files._table import Format, Layout, TableFile
 
-__all__ = ["EXTENSIONS", "find_format", "read", "write"]
+__all__ = ["EXTENSIONS", "find_format", "read", "without", "write", "write_parquet"]
 
 EXTENSIONS: dict[str, Format] = {
     ".csv": "csv",
@@ -40,6 +40,7 @@ EXTENSIONS: dict[str, Format] = {
 """Format by file name extension; ``.gz`` may follow those of text files."""
 
 _TEXT = ("csv", "tsv", "jsonl")
+_ROW_GROUP = 2**17  # rows of a Parquet file that are written at once
 
 
 def find_format(path: str, format: str | None = None, *, option: str = "format") -> Format:  # noqa: A002
@@ -142,7 +143,7 @@ def read(
     else:
         file = TableFile(_read_binary(data, format, source), format)
     if missing and format not in ("csv", "tsv"):
-        file = replace(file, table=_without(file.table, missing))
+        file = replace(file, table=without(file.table, missing))
     names = file.table.column_names
     twice = [name for name in names if names.count(name) > 1]
     if twice:
@@ -197,7 +198,7 @@ def write(
         elif format == "jsonl":
             write_jsonl(file, table, like, originals=originals)
         elif format == "parquet":
-            pq.write_table(table, file)
+            _put_parquet(table.to_batches(), table.schema, file)
         else:
             options = pyarrow.ipc.IpcWriteOptions(
                 compression="lz4" if format == "feather" else None
@@ -250,7 +251,7 @@ def _read_binary(data: bytes, format: Format, source: str) -> pa.Table:  # noqa:
         raise DataError(f"{source} is not a whole {format} file: {reason}.") from None
 
 
-def _without(table: pa.Table, missing: Collection[str]) -> pa.Table:
+def without(table: pa.Table, missing: Collection[str]) -> pa.Table:
     """Take text that stands for a missing value out of a table."""
     markers = pa.array(list(missing), pa.string())
     for i, column in enumerate(table.columns):
@@ -260,6 +261,49 @@ def _without(table: pa.Table, missing: Collection[str]) -> pa.Table:
             column = pc.if_else(absent, pa.scalar(None, column.type), column)
             table = table.set_column(i, table.field(i), column)
     return table
+
+
+def write_parquet(batches: Iterable[pa.RecordBatch], schema: pa.Schema, path: str) -> None:
+    """Write batches to a Parquet file, a row group at a time; it appears when it is whole.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+        The rows.
+    schema : pyarrow.Schema
+        Their columns.
+    path : str
+        The file; ``-`` is standard output.
+    """
+    if path == "-":
+        whole = io.BytesIO()  # a Parquet file ends with what is found by going back
+        _put_parquet(batches, schema, whole)
+        write_stdout(whole.getbuffer())
+        return
+    with atomic_write(path) as file:
+        _put_parquet(batches, schema, file)
+
+
+def _put_parquet(batches: Iterable[pa.RecordBatch], schema: pa.Schema, file: BinaryIO) -> None:
+    with pq.ParquetWriter(file, schema) as writer:
+        for group in _row_groups(batches, schema):
+            writer.write_table(group, _ROW_GROUP)
+
+
+def _row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.Table]:
+    """Put rows together so that the file does not depend on how they were cut into batches."""
+    waiting: list[pa.RecordBatch] = []
+    n = 0
+    for batch in batches:
+        waiting.append(batch)
+        n += batch.num_rows
+        while n >= _ROW_GROUP:
+            table = pa.Table.from_batches(waiting, schema)
+            yield table.slice(0, _ROW_GROUP)
+            waiting = table.slice(_ROW_GROUP).to_batches()
+            n -= _ROW_GROUP
+    if n:
+        yield pa.Table.from_batches(waiting, schema)
 
 
 def _layout(like: TableFile, format: Format) -> Layout:  # noqa: A002

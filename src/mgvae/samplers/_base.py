@@ -236,7 +236,7 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
 
     def _fit(self, X: Any, y: Any) -> tuple[NDArray[Any], bool]:
         """Look at data in memory and learn from them; give y as an array."""
-        device = self._checked()
+        self._checked()
         data = open_data(X, self)
         contents = data.read(X)
         labels, one_vs_all = read_target(y, type(self).__name__)
@@ -246,17 +246,17 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         data.codec.fit(contents)
         self._check_size(sum(new_rows.values()), data)
         seen = Seen(data, X[:0], classes, codes, new_rows)
-        self._learn(seen, lambda: torch.from_numpy(data.codec.encode(contents)), device)
+        self._learn(seen, lambda: torch.from_numpy(data.codec.encode(contents)))
         data.validate(self, X, reset=True)
         return labels, one_vs_all
 
-    def _checked(self) -> torch.device:
-        """Raise if a parameter is wrong; give the device."""
+    def _checked(self) -> None:
+        """Raise if a parameter is wrong."""
         self._validate_params()
         self._refuse_booleans()
-        return resolve_device(self.device)
+        resolve_device(self.device)
 
-    def _learn(self, seen: Seen, encode: Callable[[], Tensor], device: torch.device) -> None:
+    def _learn(self, seen: Seen, encode: Callable[[], Tensor]) -> None:
         """Train on encoded rows, and only then set the fitted attributes.
 
         ``encode`` is called if there is something to learn: a table may be balanced already.
@@ -277,7 +277,7 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
             targets=targets,
             shape=data.shape,
             spans=codec.spans,
-            device=device,
+            device=resolve_device(self.device),
             seeds=root,
             callback=None,
         )

@@ -9,7 +9,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from mgvae.errors import DataError
 
-__all__ = ["read_target"]
+__all__ = ["read_target", "refuse_missing"]
 
 
 def read_target(y: Any, name: str) -> tuple[NDArray[Any], bool]:
@@ -22,11 +22,7 @@ def read_target(y: Any, name: str) -> tuple[NDArray[Any], bool]:
     absent = sum(_is_missing(value) for value in values)
     if not values:
         raise DataError("y holds no label.")
-    if absent:
-        raise DataError(
-            f"y has {absent} missing labels, and a row without a class cannot be used. "
-            "Drop these rows, or give them a class of their own."
-        )
+    refuse_missing(absent)
     kinds = {type(value).__name__ for value in values}
     if "str" in kinds and len(kinds) > 1:
         raise DataError(f"y mixes labels of the types {sorted(kinds)}. Use one type.")
@@ -39,6 +35,15 @@ def read_target(y: Any, name: str) -> tuple[NDArray[Any], bool]:
             "class to be balanced. Check that y is the right column."
         )
     return labels, bool(one_vs_all)
+
+
+def refuse_missing(n: int) -> None:
+    """Raise if some rows have no class."""
+    if n:
+        raise DataError(
+            f"y has {n} missing labels, and a row without a class cannot be used. "
+            "Drop these rows, or give them a class of their own."
+        )
 
 
 def _is_missing(value: Any) -> bool:

@@ -1,0 +1,123 @@
+"""From a table on disk to a balanced one, in bounded memory."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mgvae.errors import DataError, ParameterError
+from mgvae.files import write_parquet
+from mgvae.streams._passes import balanced_batches, balanced_schema, learn, look
+from mgvae.streams._source import Source, open_source
+
+if TYPE_CHECKING:
+    from mgvae.samplers._base import GenerativeSampler
+
+__all__ = ["balance_dataset", "check_columns", "working_folder"]
+
+
+def balance_dataset(
+    source: Any,
+    target: str,
+    output: str | os.PathLike[str],
+    sampler: "GenerativeSampler | None" = None,
+    *,
+    only_synthetic: bool = False,
+    mark: str | None = None,
+    folder: str | os.PathLike[str] | None = None,
+) -> "GenerativeSampler":
+    """Balance a table that need not fit in memory, and write the result as a Parquet file.
+
+    The rows are those that ``sampler.fit_resample`` would give, for the same ``random_state``, and
+    do not depend on how the source is cut into batches.
+
+    Parameters
+    ----------
+    source : path, pyarrow Dataset or Table, callable or iterable
+        A Parquet file; a pyarrow Dataset or Table; a function without parameters that gives the
+        batches (pyarrow RecordBatch or Table) from the first on at every call; or an iterable of
+        batches, which is read once and copied to the temporary folder. All others are read three
+        times.
+    target : str
+        The column that holds the class. All other columns are modelled.
+    output : path
+        The Parquet file to write: the original rows as they are, then the new ones. A file that is
+        there is replaced, and only when all is done.
+    sampler : MGVAE, CVAE or CGAN, optional
+        What learns and makes the rows; ``MGVAE()`` if left out. It is fitted.
+    only_synthetic : bool
+        Whether to leave the original rows out.
+    mark : str, optional
+        Name of one more column, with the row of the source, counted from 0, that each new row was
+        made from; it is missing for original rows.
+    folder : path, optional
+        Where the temporary folder is made. It takes 4 bytes per encoded number (about as many as
+        the table has columns, more with categories) and row, and is removed in the end. The
+        system's usual place, which the environment variable TMPDIR sets, if left out.
+
+    Returns
+    -------
+    sampler : MGVAE, CVAE or CGAN
+        Fitted, to save it or to generate more. It has no ``source_indices_``: see ``mark``.
+
+    Raises
+    ------
+    mgvae.errors.DataError
+        If the source cannot be read or holds what a table cannot.
+    mgvae.errors.ResourceError
+        If there is not enough room on the disk.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> import numpy as np
+    >>> import pyarrow as pa
+    >>> import pyarrow.parquet as pq
+    >>> from mgvae import MGVAE, balance_dataset
+    >>> rng = np.random.default_rng(0)
+    >>> table = pa.table({"x": rng.normal(size=500), "y": rng.random(500) < 0.1})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     out = Path(folder, "balanced.parquet")
+    ...     sampler = balance_dataset(table, "y", out, MGVAE(random_state=0))
+    ...     sorted(pq.read_table(out)["y"].value_counts().to_pylist(), key=str)
+    [{'values': False, 'counts': 451}, {'values': True, 'counts': 451}]
+    """
+    if sampler is None:
+        from mgvae.samplers import MGVAE
+
+        sampler = MGVAE()
+    with working_folder(folder) as room:
+        rows = open_source(source, room)
+        check_columns(rows, target, mark)
+        seen = look(rows, target, sampler)
+        learn(sampler, rows, target, seen, room)
+        batches = balanced_batches(sampler, rows, target, mark=mark, originals=not only_synthetic)
+        write_parquet(batches, balanced_schema(rows.schema, mark), os.fspath(output))
+    return sampler
+
+
+@contextmanager
+def working_folder(folder: str | os.PathLike[str] | None = None) -> Iterator[Path]:
+    """Make a folder for what is needed on the way; it is gone after the block, come what may."""
+    with tempfile.TemporaryDirectory(prefix="mgvae-", dir=folder) as name:
+        yield Path(name)
+
+
+def check_columns(source: Source, target: str, mark: str | None) -> None:
+    """Raise if the table does not have the columns that are needed, or has others too many."""
+    names = source.schema.names
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise DataError(f"{source.name} has more than one column called {twice[0]!r}.")
+    if target not in names:
+        raise ParameterError(
+            f"target: {source.name} has no column {target!r}. Its columns are "
+            f"{', '.join(names[:20])}{', ...' if len(names) > 20 else ''}."
+        )
+    if len(names) < 2:
+        raise DataError(f"{source.name} has no column besides the target {target!r}.")
+    if mark in names:
+        raise ParameterError(f"mark: there is a column {mark!r} already. Choose another name.")

@@ -1,0 +1,153 @@
+"""The passes over a table: look at it, learn from it, write it with new rows below."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from mgvae.codec import TableCodec, only_labels, only_rows, read_table
+from mgvae.errors import DataError, ParameterError
+from mgvae.samplers._base import GenerativeSampler
+from mgvae.samplers._data import open_data
+from mgvae.samplers._making import Part
+from mgvae.samplers._seen import Seen, rows_to_make
+from mgvae.streams._labels import Labels
+from mgvae.streams._mapped import keep_rows
+from mgvae.streams._source import Source
+
+__all__ = ["balanced_batches", "balanced_schema", "learn", "look"]
+
+_IN_MEMORY = 2**26  # bytes of encoded rows that are not worth a file
+
+
+def look(source: Source, target: str, sampler: GenerativeSampler) -> Seen:
+    """Find in one pass what the columns are, the class of each row, and how many to make.
+
+    The outcome does not depend on how the rows are cut into batches.
+    """
+    sampler._checked()
+    example = _features(source.schema.empty_table(), target)
+    data = open_data(example, sampler)
+    codec = data.codec
+    if not isinstance(codec, TableCodec):
+        raise ParameterError("sample_shape is for arrays of images, not for tables on disk.")
+    labels = Labels(target)
+    start = 0
+    for batch in source.batches():
+        labels.observe(batch[target])
+        try:
+            codec.observe(read_table(_features(pa.Table.from_batches([batch]), target)))
+        except DataError as error:
+            if start == 0:
+                raise
+            raise type(error)(f"In the part that begins at row {start}: {error}") from error
+        start += batch.num_rows
+    if not start:
+        raise DataError(f"{source.name} holds no rows.")
+    codec.finish()
+    classes, codes = labels.finish(type(sampler).__name__)
+    new_rows = rows_to_make(sampler.sampling_strategy, classes, codes)
+    return Seen(data, example, classes, codes, new_rows)
+
+
+def learn(
+    sampler: GenerativeSampler, source: Source, target: str, seen: Seen, folder: Path
+) -> None:
+    """Encode the rows in a second pass, and train the sampler on them.
+
+    Parameters
+    ----------
+    sampler : GenerativeSampler
+        Is fitted, or left as it is if anything fails.
+    source, target
+        The rows, and the column that holds the class.
+    seen : Seen
+        What :func:`look` gave.
+    folder : Path
+        For the encoded rows, which are needed no longer afterwards.
+    """
+    codec = seen.data.codec
+
+    def blocks() -> Iterator[NDArray[np.float32]]:
+        for batch in source.batches():
+            yield codec.encode(read_table(_features(pa.Table.from_batches([batch]), target)))
+
+    def encode() -> Tensor:
+        n = len(seen.codes)
+        if 4 * n * codec.width > _IN_MEMORY:
+            return keep_rows(_counted(blocks(), n), n, codec.width, folder)
+        return torch.from_numpy(np.concatenate(list(_counted(blocks(), n))))
+
+    with sampler._all_or_nothing():
+        sampler._learn(seen, encode)
+        seen.data.validate(sampler, seen.example, reset=True)
+
+
+def balanced_schema(schema: pa.Schema, mark: str | None) -> pa.Schema:
+    """Give the columns of the output: those of the input, and the mark."""
+    return schema if mark is None else schema.append(pa.field(mark, pa.int64()))
+
+
+def balanced_batches(
+    sampler: GenerativeSampler,
+    source: Source,
+    target: str,
+    *,
+    mark: str | None = None,
+    originals: bool = True,
+) -> Iterator[pa.RecordBatch]:
+    """Give the original rows as they are, and the new ones below.
+
+    Parameters
+    ----------
+    sampler : GenerativeSampler
+        Fitted by :func:`learn`.
+    source, target
+        The rows, and the column that holds the class.
+    mark : str, optional
+        Name of one more column, with the row that a new one was made from.
+    originals : bool
+        Whether to give the original rows.
+    """
+    schema = balanced_schema(source.schema, mark)
+    if originals:
+        for batch in source.batches():
+            marks = [] if mark is None else [pa.nulls(batch.num_rows, pa.int64())]
+            yield pa.RecordBatch.from_arrays([*batch.columns, *marks], schema=schema)
+    example = source.schema.empty_table()
+    for part in sampler._resampled():
+        columns = _new_columns(sampler, part, example, target)
+        if mark is not None:
+            columns.append(pa.array(part.sources, pa.int64(), mask=part.sources < 0))
+        yield from pa.Table.from_arrays(columns, schema=schema).to_batches()
+
+
+def _new_columns(
+    sampler: GenerativeSampler, part: Part, example: pa.Table, target: str
+) -> list[Any]:
+    labels = np.repeat(sampler.classes_[[part.code]], len(part.sources))
+    new = only_rows(_features(example, target), part.rows)
+    y = only_labels(example[target], labels)
+    return [y if name == target else new[name] for name in example.column_names]
+
+
+def _features(table: pa.Table, target: str) -> pa.Table:
+    return table.drop_columns([target])
+
+
+def _counted(blocks: Iterator[NDArray[np.float32]], n: int) -> Iterator[NDArray[np.float32]]:
+    """Raise if there are not as many rows as in the pass before."""
+    found = 0
+    for block in blocks:
+        found += len(block)
+        yield block
+    if found != n:
+        raise DataError(
+            f"source gave {n} rows at first and {found} when it was read again. It must not change "
+            "meanwhile; a function must give all batches at every call."
+        )
