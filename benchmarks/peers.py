@@ -19,8 +19,9 @@ conditions and learns from the minority's rows alone; ``TVAE-all`` is the other 
 all rows, throwing away the majority's. Missing categories, which neither these nor SMOTENC take,
 become a category.
 
-A method that is not done after ``--limit`` seconds is stopped; it is listed with that time as a
-lower bound, without a GM, and with the epochs it got through.
+A method that is still learning after ``--limit`` seconds is stopped. It is listed with that time
+as a lower bound, with the epochs it got through, and with the GM that these are good for, which is
+not the GM of its defaults.
 """
 
 import argparse
@@ -107,10 +108,10 @@ def peer(name):
         wanted = int(np.sum(y == 0) - np.sum(y == 1))
         X = filled(X)
         if name == "TVAE":
-            model.fit(X[y == 1], text_columns(X))
+            learn(X[y == 1], text_columns(X))
             new = model.sample(wanted)
         else:
-            model.fit(X.assign(**{LABEL: y.astype(str)}), [*text_columns(X), LABEL])
+            learn(X.assign(**{LABEL: y.astype(str)}), [*text_columns(X), LABEL])
             condition = (LABEL, "1") if name == "CTGAN" else ()
             parts = [X[:0]]
             while sum(map(len, parts)) < wanted:
@@ -118,6 +119,13 @@ def peer(name):
                 parts.append(drawn[drawn[LABEL] == "1"].drop(columns=LABEL))
             new = pd.concat(parts)[:wanted]
         return pd.concat([X, new.astype(X.dtypes)]), np.append(y, np.ones(wanted, y.dtype))
+
+    def learn(*data):
+        try:
+            model.fit(*data)
+        except OutOfTimeError:
+            if not epochs():
+                raise
 
     def epochs():
         losses = model.loss_values
@@ -187,7 +195,7 @@ def measure(data, method, fold, limit):
         "data": data,
         "method": method,
         "fold": fold,
-        "finished": balanced is not None,
+        "finished": balanced is not None and epochs() in (None, EPOCHS),
         "seconds": round(spent, 2),
         "wall_seconds": round(wall, 2),
         "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
@@ -204,7 +212,8 @@ def measure(data, method, fold, limit):
 def collect(options):
     """Work out what is missing, each in its own process."""
     chosen = [m for m in options.methods if m in METHODS[:3] or importlib.util.find_spec("ctgan")]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    one = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
+    environment = {**os.environ, **dict.fromkeys(one, "1")}
     for fold in range(options.folds):
         for method in chosen:
             for data in options.data:
@@ -245,14 +254,14 @@ def table(folder):
 
 def _line(own, base):
     """Give the figures of a method beside MGVAE's on the same folds."""
-    finished = all(r["finished"] for r in own)
-    mark = "" if finished else "> "
+    more = "" if all(r["finished"] for r in own) else "> "
     seconds, ratio = _means(own, base, "seconds")
     memory, memory_ratio = _means(own, base, "peak_mb")
-    parts = [f"{mark}{seconds:.1f}", f"{mark}{ratio:.1f}", f"{memory:.0f}", f"{memory_ratio:.1f}"]
-    if not finished:
-        epochs = np.mean([r["epochs"] for r in own if not r["finished"]])
-        return " | ".join([*parts, f"stopped after {epochs:.0f} of {EPOCHS} epochs", "", ""])
+    epochs = f" ({min(r['epochs'] for r in own)} of {EPOCHS} epochs)" if more else ""
+    parts = [f"{more}{seconds:.1f}{epochs}", f"{more}{ratio:.1f}"]
+    parts += [f"{memory:.0f}", f"{memory_ratio:.1f}"]
+    if not all("gm" in r for r in own):
+        return " | ".join([*parts, "", "", ""])
     means = [[np.mean([r["gm"][c] for r in rs]) for c in base[0]["gm"]] for rs in (own, base)]
     gain = np.mean(means[0]) - np.mean(means[1])
     return " | ".join([*parts, *(f"{gm:.1f}" for gm in means[0]), f"{gain:+.1f}"])

@@ -204,14 +204,14 @@ def cross(
     generator = torch_generator(seeds, device)
     made = []
     for start in range(0, len(anchors), BLOCK):
-        m = torch.from_numpy(anchors[start : start + BLOCK])
-        g = torch.from_numpy(guides[start : start + BLOCK])
-        c = bridge.centres[g] if centres is None else centres[start : start + BLOCK]
-        mean, deviation, c = (t.to(device) for t in (bridge.means[m], bridge.deviations[m], c))
+        m, g = anchors[start : start + BLOCK], guides[start : start + BLOCK]
+        c = take(bridge.centres, g) if centres is None else centres[start : start + BLOCK]
+        mean, deviation = take(bridge.means, m).to(device), take(bridge.deviations, m).to(device)
         noise = torch.randn(mean.shape, generator=generator, device=device)
         share = torch.rand(2, len(m), 1, generator=generator, device=device)
-        z = mean + _APPROACH * share[0] * (c - mean) + _NOISE * temperature * deviation * noise
-        x = vae.likelihood.mean(vae.decoder(z)) + bridge.residuals[m].to(device)
-        x += _BORROWED * share[1] * bridge.differences[g].to(device)
+        z = mean + _APPROACH * share[0] * (c.to(device) - mean)
+        z += (_NOISE * temperature) * deviation * noise
+        x = vae.likelihood.mean(vae.decoder(z)) + take(bridge.residuals, m).to(device)
+        x += (_BORROWED * share[1]) * take(bridge.differences, g).to(device)
         made.append(vae.likelihood.realise(x, generator).cpu())
     return torch.cat(made) if made else torch.empty(0, vae.likelihood.width)

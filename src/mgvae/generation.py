@@ -36,6 +36,8 @@ __all__ = [
 
 DecoderOutput = Literal["mean", "sample"]
 
+_CACHED = 2**18  # responsibilities that are worked out at once: a processor's cache holds them
+
 
 @torch.no_grad()
 def latent_means(vae: VAE, rows: Tensor, positions: Positions) -> Tensor:
@@ -187,19 +189,21 @@ def exemplars_near(
     >>> exemplars_near(codes, which, centres, torch.tensor(0.0), np.random.default_rng(0))
     array([1, 0, 0])
     """
-    wanted, row = np.unique(which, return_inverse=True)
-    order = np.argsort(row, kind="stable")
+    counts = np.bincount(which, minlength=len(codes))
+    wanted = np.flatnonzero(counts)
+    ends = np.append(0, counts[wanted].cumsum())
+    order = np.argsort(which.astype(np.min_scalar_type(len(codes))), kind="stable")
     chances = rng.random(len(which))
     drawn = np.empty(len(which), np.int64)
-    size = max(1, MATRIX // len(centres))
+    size = max(1, _CACHED // len(centres))
     for start in range(0, len(wanted), size):
-        some = codes[torch.from_numpy(wanted[start : start + size])]
-        steps = responsibilities(some, centres, log_variance).double().cumsum(-1).numpy()
+        some = wanted[start : start + size]
+        weights = responsibilities(codes[torch.from_numpy(some)], centres, log_variance)
+        steps = weights.double().cumsum(-1).numpy()
         steps /= steps[:, -1:]
         steps += np.arange(len(steps))[:, None]  # one above the other: one search serves all
-        first, last = np.searchsorted(row[order], [start, start + len(steps)])
-        here = order[first:last]
-        above = row[here] - start
+        here = order[ends[start] : ends[start + len(some)]]
+        above = np.repeat(np.arange(len(some)), counts[some])
         found = np.searchsorted(steps.ravel(), chances[here] + above, side="right")
         drawn[here] = np.clip(found - above * len(centres), 0, len(centres) - 1)
     return drawn
