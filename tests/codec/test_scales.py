@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import kstest, norm, rankdata
 
 from mgvae.codec import TableCodec, read_table
+from mgvae.codec._lookup import Lookup
 from mgvae.codec._scales import Quantile
 
 
@@ -62,6 +63,22 @@ def test_a_spike_in_the_middle_keeps_both_sides_apart() -> None:
     assert codes[x < 5.0].max() < at[0] < codes[x > 5.0].min()
     gap = codes[x > 5.0].min() - codes[x < 5.0].max()
     assert gap == pytest.approx(norm.ppf((x <= 5).mean()) - norm.ppf((x < 5).mean()), abs=0.02)
+
+
+@given(
+    st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=300),
+    st.sampled_from([1.0, 1e-3, 1e-300]),
+    st.integers(0, 99),
+)
+def test_a_lookup_is_linear_interpolation_to_the_bit(
+    values: list[float], spread: float, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    y = np.sort(np.array(values))
+    x = np.sort(rng.normal(size=len(y))) ** 3 * spread
+    x[1:-1] = np.sort(rng.permuted(np.repeat(x[1:-1], 2))[: len(y) - 2])  # some of them twice
+    at = np.concatenate([x, rng.normal(size=200) * spread, np.nextafter(x, -9), [-np.inf, np.inf]])
+    np.testing.assert_array_equal(Lookup(x, y)(at), np.interp(at, x, y))
 
 
 def test_many_values_are_thinned_without_losing_shape() -> None:

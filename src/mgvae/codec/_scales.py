@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from mgvae.codec._lookup import Lookup
+
 __all__ = ["Affine", "Quantile", "Scale"]
 
 Floats = NDArray[np.float64]
@@ -105,7 +107,7 @@ class Quantile:
         """Decode into the range seen."""
         if self.snap:
             return self.values[np.searchsorted((self.scores[1:] + self.scores[:-1]) / 2, codes)]
-        return np.interp(codes, *self._flats)
+        return self._inverse(codes)
 
     @cached_property
     def _bends(self) -> tuple[Floats, Floats]:
@@ -123,7 +125,7 @@ class Quantile:
         return values, np.maximum.accumulate(scores[first])
 
     @cached_property
-    def _flats(self) -> tuple[Floats, Floats]:
+    def _inverse(self) -> Lookup:
         """Scores and values to decode by: a spike has the same value at both ends."""
         at = self.spikes[:, 0].astype(np.intp)
         plain = np.ones(self.values.size, bool)
@@ -131,7 +133,7 @@ class Quantile:
         scores = np.concatenate([self.scores[plain], self.spikes[:, 1], self.spikes[:, 2]])
         values = np.concatenate([self.values[plain], self.values[at], self.values[at]])
         order = np.lexsort([values, scores])
-        return scores[order], values[order]
+        return Lookup(scores[order], values[order])
 
 
 Scale = Affine | Quantile
