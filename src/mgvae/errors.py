@@ -17,6 +17,7 @@ __all__ = [
     "MGVAEWarning",
     "ModelFileError",
     "ParameterError",
+    "ProcessError",
     "ResourceError",
 ]
 
@@ -42,7 +43,11 @@ class CheckpointError(MGVAEError, ValueError):
 
 
 class ResourceError(MGVAEError, MemoryError):
-    """There is not enough memory for the work."""
+    """There is not enough memory, or room on a disk, for the work."""
+
+
+class ProcessError(MGVAEError, RuntimeError):
+    """Of several processes that trained one model together, one is gone."""
 
 
 class DivergenceError(MGVAEError, RuntimeError):

@@ -11,7 +11,9 @@ In each step, ``n_exemplars`` (S) majority rows are drawn with replacement to st
 Algorithm 1, generation, is in :mod:`mgvae.generation`.
 """
 
+from contextlib import nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from mgvae.vae import VAE, elbo, elbo_with_exemplars
 
 if TYPE_CHECKING:
     from mgvae.checkpoints import StageFile
+    from mgvae.team import Team
 
 __all__ = [
     "EarlyStopping",
@@ -96,6 +99,7 @@ def pretrain(
     seeds: np.random.SeedSequence,
     callback: Callback | None = None,
     file: "StageFile | None" = None,
+    team: "Team | None" = None,
 ) -> History:
     """Learn the majority (Algorithm 2, first loop); the model is changed in place.
 
@@ -111,7 +115,7 @@ def pretrain(
         Steps, learning rate, sizes.
     seeds : numpy.random.SeedSequence
         Decides batches, exemplars and noise.
-    callback, file : optional
+    callback, file, team : optional
         See :func:`mgvae.training.train`.
 
     Returns
@@ -120,8 +124,9 @@ def pretrain(
         Loss terms by step.
     """
     return _learn(
-        vae, rows, majority, majority, stage, seeds, "pre-training", callback=callback, file=file
-    )
+        vae, rows, majority, majority, stage, seeds, "pre-training",
+        callback=callback, file=file, team=team,
+    )  # fmt: skip
 
 
 def finetune(
@@ -137,6 +142,7 @@ def finetune(
     name: str = "fine-tuning",
     callback: Callback | None = None,
     file: "StageFile | None" = None,
+    team: "Team | None" = None,
 ) -> History:
     """Learn one minority class (Algorithm 2, second loop); the model is changed in place.
 
@@ -158,7 +164,7 @@ def finetune(
         Held-out minority rows and patience.
     name : str
         The stage's name for people.
-    callback, file : optional
+    callback, file, team : optional
         See :func:`mgvae.training.train`.
 
     Returns
@@ -169,6 +175,7 @@ def finetune(
     return _learn(
         vae, rows, minority, majority, stage, seeds, name,
         consolidation=consolidation, early_stopping=early_stopping, callback=callback, file=file,
+        team=team,
     )  # fmt: skip
 
 
@@ -185,6 +192,7 @@ def _learn(
     early_stopping: EarlyStopping | None = None,
     callback: Callback | None = None,
     file: "StageFile | None" = None,
+    team: "Team | None" = None,
 ) -> History:
     device = vae.log_variance.device
     for_rows, for_noise, for_validation = seeds.spawn(3)
@@ -197,14 +205,21 @@ def _learn(
     def loss(step: int) -> dict[str, Tensor]:  # noqa: ARG001
         batch = learned[rng.choice(len(learned), n_batch, replace=False, shuffle=False)]
         exemplars = majority[rng.integers(len(majority), size=n_exemplars)]
-        chosen = take(rows, np.concatenate([batch, exemplars])).to(device)
+        noise = torch.randn(n_batch, vae.latent_size, generator=generator, device=device)
+        encoded, gather = exemplars, None
+        if team is not None:
+            share = team.share(n_batch)
+            batch, noise, encoded = batch[share], noise[share], team.portion(exemplars)
+            gather = partial(team.gather, n_exemplars)
+        chosen = take(rows, np.concatenate([batch, encoded])).to(device)
         own = None
         if stage.leave_one_out and n_exemplars:
             own = own_exemplars(batch, np.concatenate([exemplars, memory.positions])).to(device)
-        noise = torch.randn(n_batch, vae.latent_size, generator=generator, device=device)
-        parts = elbo_with_exemplars(vae, chosen, noise, own, memory.means)
+        parts = elbo_with_exemplars(vae, chosen, noise, own, memory.means, gather)
         memory.add(exemplars, parts.centres)
         terms = dict(parts.terms())
+        if team is not None:
+            terms = {name: team.weight(n_batch) * term for name, term in terms.items()}
         if consolidation is not None:
             terms["ewc"] = consolidation.penalty(vae)
             terms["loss"] = terms["loss"] + terms["ewc"]
@@ -212,18 +227,22 @@ def _learn(
 
     validation = None
     if early_stopping is not None:
-        validation = _held_out(vae, rows, majority, stage, early_stopping, for_validation)
-    return train(
-        [Player(loss, adam(vae, stage.learning_rate))],
-        stage=name,
-        steps=stage.steps,
-        schedule=stage.schedule,
-        clip_norm=stage.clip_norm,
-        validation=validation,
-        callback=callback,
-        parts=[vae, rng, generator, memory],
-        file=file,
-    )
+        validation = _held_out(vae, rows, majority, stage, early_stopping, for_validation, team)
+    with nullcontext() if team is None else team.connected():
+        if team is not None:
+            team.align(vae)
+        return train(
+            [Player(loss, adam(vae, stage.learning_rate))],
+            stage=name,
+            steps=stage.steps,
+            schedule=stage.schedule,
+            clip_norm=stage.clip_norm,
+            validation=validation,
+            callback=callback,
+            parts=[vae, rng, generator, memory],
+            file=file,
+            team=team,
+        )
 
 
 class _Memory:
@@ -270,6 +289,7 @@ def _held_out(
     stage: Stage,
     early_stopping: EarlyStopping,
     seeds: np.random.SeedSequence,
+    team: "Team | None",
 ) -> Validation:
     """Score held-out rows by Eq. 4, always against the same exemplars and noise."""
     device = vae.log_variance.device
@@ -284,7 +304,8 @@ def _held_out(
 
     def value() -> float:
         with torch.no_grad():
-            return float(elbo(vae, x, noise, vae.mean(exemplars)).terms()["loss"])
+            found = float(elbo(vae, x, noise, vae.mean(exemplars)).terms()["loss"])
+        return found if team is None else team.from_first(found)  # all must stop, or none
 
     return Validation(value, [vae], early_stopping.every, early_stopping.patience)
 
@@ -296,6 +317,7 @@ def fisher_of_generated(
     n: int,
     n_exemplars: int,
     seeds: np.random.SeedSequence,
+    team: "Team | None" = None,
 ) -> dict[str, Tensor]:
     """Estimate Eq. 5 on ``n`` rows that the pre-trained model generates.
 
@@ -313,6 +335,8 @@ def fisher_of_generated(
         Exemplars that stand for the prior.
     seeds : numpy.random.SeedSequence
         Decides the generated rows, the exemplars and the noise.
+    team : Team, optional
+        The processes among which the generated rows are shared out.
 
     Returns
     -------
@@ -342,7 +366,12 @@ def fisher_of_generated(
     weights = sum(p.numel() for p in vae.parameters())
     floats = weights + _COPIES * ((n_exemplars + 1) * encoded + decoded)
     chunk = max(1, min(n, _FISHER_BYTES // (4 * floats)))
-    return fisher_diagonal(vae, single, generated, noise, chunk=chunk)
+    if team is None:
+        return fisher_diagonal(vae, single, generated, noise, chunk=chunk)
+    share, weight = team.share(n), team.weight(n) / team.size
+    fisher = fisher_diagonal(vae, single, generated[share], noise[share], chunk=chunk)
+    with team.connected():
+        return team.sum({name: weight * value for name, value in fisher.items()})
 
 
 @torch.no_grad()

@@ -27,6 +27,7 @@ from mgvae.errors import DivergenceError
 
 if TYPE_CHECKING:
     from mgvae.checkpoints import StageFile, Stateful
+    from mgvae.team import Team
 
 __all__ = [
     "Callback",
@@ -194,6 +195,7 @@ def train(
     callback: Callback | None = None,
     parts: "Sequence[Stateful]" = (),
     file: "StageFile | None" = None,
+    team: "Team | None" = None,
 ) -> History:
     """Take ``steps`` training steps.
 
@@ -217,6 +219,9 @@ def train(
         What the losses change besides the optimisers' own: modules, generators.
     file : StageFile, optional
         Keeps the state of all this while the loop runs; the loop goes on from what it finds there.
+    team : Team, optional
+        The processes that take every step together, each with losses of its own: gradients and
+        terms are averaged.
 
     Returns
     -------
@@ -264,6 +269,8 @@ def train(
                     parameter.grad = None
                 terms = player.loss(step - 1)
                 terms[player.lowers].backward()  # type: ignore[no-untyped-call]
+                if team is not None:
+                    terms = team.average(player.parameters(), terms)
                 if clip_norm is not None:
                     nn.utils.clip_grad_norm_(player.parameters(), clip_norm)
                 player.optimizer.step()

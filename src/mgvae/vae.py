@@ -11,7 +11,7 @@ scripts).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -178,6 +178,7 @@ def elbo_with_exemplars(
     noise: Tensor,
     own: Tensor | None = None,
     remembered: Tensor | None = None,
+    gather: Callable[[Tensor], Tensor] | None = None,
 ) -> Elbo:
     """Estimate Eq. 4 for a batch and encode its exemplars in the same pass.
 
@@ -193,6 +194,8 @@ def elbo_with_exemplars(
         Pairs of a row and an exemplar that are the same and must not be (leave-one-out).
     remembered : Tensor of shape (R, d), optional
         Latent means of other exemplars, from earlier steps.
+    gather : callable, optional
+        Puts the latent means of exemplars that other processes have encoded beside these.
 
     Returns
     -------
@@ -215,6 +218,8 @@ def elbo_with_exemplars(
         return elbo(vae, rows[:n], noise)
     features, others = vae.encoder(rows).split([n, len(rows) - n])
     mean, centres = vae.mean_head(features), vae.mean_head(others)
+    if gather is not None:
+        centres = gather(centres)
     everyone = centres if remembered is None else torch.cat([centres, remembered])
     log_variance = vae.log_posterior_variance(features, mean)
     z, divergence = draw_and_compare(mean, log_variance, noise, everyone, vae.log_variance, own)

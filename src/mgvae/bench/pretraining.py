@@ -31,8 +31,8 @@ __all__ = ["AFTERWARDS", "SharedMGVAE"]
 AFTERWARDS = (
     "ewc_weight", "finetune_steps", "finetune_learning_rate", "early_stopping", "patience",
     "validation_fraction", "generation", "temperature", "decoder_output", "rejection",
-    "sampling_strategy", "random_state", "device", "n_jobs", "n_threads", "checkpoint",
-    "checkpoint_seconds", "callback", "verbose",
+    "sampling_strategy", "random_state", "device", "devices", "strategy", "n_jobs", "n_threads",
+    "checkpoint", "checkpoint_seconds", "callback", "verbose",
 )  # fmt: skip
 """Parameters that fine-tuning and generation use alone: one pre-training serves all values."""
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 import torch
@@ -37,6 +37,9 @@ from mgvae.samplers._seen import Seen, rows_to_make
 from mgvae.samplers._storable import Storable
 from mgvae.samplers._target import read_target
 from mgvae.training import Callback
+
+if TYPE_CHECKING:
+    from mgvae.team import Team
 
 __all__ = ["SMALLER", "Auto", "GenerativeSampler"]
 
@@ -266,7 +269,7 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         worker = self._resolved(data)
         members = [np.flatnonzero(seen.codes == code) for code in range(len(classes))]
         majority = int(np.argmax([len(rows) for rows in members]))
-        root = seed_sequence(self.random_state)
+        root = self._seeds()
         trained = Trained({}, [])
         targets = [code for code, label in enumerate(classes) if seen.new_rows.get(label, 0) > 0]
         job = Job(
@@ -309,6 +312,15 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         self._root, self._laters, self._n_later = for_resampling, for_later, 0
         none = np.empty((0, codec.width), np.float32)
         self._template = data.only(seen.example, self._decode(none, for_later))
+
+    def _team(self) -> "Team | None":
+        """Give the processes that were started from outside to train together, if any were."""
+        return None
+
+    def _seeds(self) -> np.random.SeedSequence:
+        """Give the root of a fit's randomness; processes that train together take the first's."""
+        seeds, team = seed_sequence(self.random_state), self._team()
+        return seeds if team is None else team.from_first(seeds)
 
     @contextmanager
     def _all_or_nothing(self) -> Iterator[None]:

@@ -3,7 +3,7 @@
 import hashlib
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["open_checkpoint"]
 
 _WITHOUT_EFFECT = ("checkpoint", "checkpoint_seconds", "n_jobs", "callback", "verbose")
-_KNOWN_BETTER = ("random_state", "sampling_strategy", "device")  # by what they came to
+_KNOWN_BETTER = ("random_state", "sampling_strategy", "device", "devices", "strategy")
 
 
 def open_checkpoint(
@@ -38,6 +38,9 @@ def open_checkpoint(
     """
     if sampler.checkpoint is None:
         raise TypeError("the sampler has no checkpoint")
+    team = sampler._team()
+    if team is not None and team.rank > 0:
+        return team.from_first(cast("Checkpoint", None))
     data = hashlib.sha256(repr(job.spans).encode())
     data.update(np.ascontiguousarray(job.rows.numpy()).data)
     data.update(job.codes().data)
@@ -51,18 +54,20 @@ def open_checkpoint(
             if name not in left_out
         },
         "device": str(job.device),
+        "processes": getattr(sampler, "devices", 1) if team is None else team.size,
         "rows": list(job.rows.shape),
         "data": data.hexdigest(),
         "rows of": {name: len(rows) for name, rows in zip(job.names, job.members, strict=True)},
         "new rows of": {str(label): int(n) for label, n in new_rows.items()},
     }
-    return Checkpoint.open(
+    checkpoint = Checkpoint.open(
         sampler.checkpoint,
         facts,
         job.seeds,
         adopt=sampler.random_state is None,
         seconds=sampler.checkpoint_seconds,
     )
+    return checkpoint if team is None else team.from_first(checkpoint)
 
 
 def _plain(value: Any) -> Any:

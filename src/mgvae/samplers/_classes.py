@@ -22,6 +22,7 @@ from mgvae.vae import VAE
 
 if TYPE_CHECKING:
     from mgvae.checkpoints import StageFile
+    from mgvae.team import Team
 
 __all__ = ["ClassWork", "Finetuning", "Pretrained", "Tuned", "finetune_classes"]
 
@@ -65,6 +66,7 @@ class ClassWork(NamedTuple):
     stage: Stage
     settings: Finetuning
     file: "StageFile | None"
+    team: "Team | None"
 
 
 class Tuned(NamedTuple):
@@ -97,16 +99,17 @@ def finetune_classes(
 
 def _finetune_class(work: ClassWork, callback: Callback | None) -> Tuned:
     """Fine-tune a copy of the pre-trained model on one class."""
-    (pretrained, fisher, _), rows, minority, majority, name, seeds, stage, settings, file = work
-    vae = copy.deepcopy(pretrained)
+    pretrained, rows, minority, majority, name, seeds, stage, settings, file, team = work
+    fisher = pretrained.fisher
+    vae = copy.deepcopy(pretrained.vae)
     for_training, for_held_out, for_choice = seeds.spawn(3)
     weight = settings.ewc_weight
     if weight == "auto":
         with threads(settings.n_threads):
             weight = choose_ewc_weight(
-                pretrained, fisher, rows, minority, majority, stage, for_choice,
+                pretrained.vae, fisher, rows, minority, majority, stage, for_choice,
                 candidates=settings.ewc_candidates, fraction=settings.validation_fraction,
-                patience=settings.patience,
+                patience=settings.patience, team=team,
             )  # fmt: skip
     consolidation = Consolidation(vae, fisher, weight) if fisher is not None else None
     early_stopping = None
@@ -122,7 +125,7 @@ def _finetune_class(work: ClassWork, callback: Callback | None) -> Tuned:
             history = finetune(
                 vae, rows, minority, majority, stage, for_training,
                 consolidation=consolidation, early_stopping=early_stopping,
-                name=f"fine-tuning of class {name}", callback=callback, file=file,
+                name=f"fine-tuning of class {name}", callback=callback, file=file, team=team,
             )  # fmt: skip
     except DivergenceError as error:
         raise DivergenceError(f"{error} A larger ewc_weight also needs smaller steps.") from None

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from torch import Tensor
@@ -12,6 +13,9 @@ from mgvae.ewc import Consolidation
 from mgvae.mgvae import EarlyStopping, Stage, finetune
 from mgvae.rows import Positions
 from mgvae.vae import VAE
+
+if TYPE_CHECKING:
+    from mgvae.team import Team
 
 __all__ = ["ENOUGH", "choose_ewc_weight", "hold_out"]
 
@@ -45,6 +49,7 @@ def choose_ewc_weight(
     candidates: Sequence[float],
     fraction: float,
     patience: int,
+    team: "Team | None" = None,
 ) -> float:
     """Choose the penalty's weight by the likelihood of rows held out, in a quarter of the steps.
 
@@ -58,6 +63,8 @@ def choose_ewc_weight(
         Part of the minority's rows that is held out.
     patience : int
         Looks at them without improvement after which a candidate is done.
+    team : Team, optional
+        The processes that train together.
 
     Returns
     -------
@@ -77,7 +84,7 @@ def choose_ewc_weight(
             history = finetune(
                 vae, rows, kept, majority, shorter, copy.deepcopy(for_training),
                 consolidation=Consolidation(vae, fisher, weight), early_stopping=held_out,
-                name=f"trial of ewc_weight={weight:g}",
+                name=f"trial of ewc_weight={weight:g}", team=team,
             )  # fmt: skip
         except DivergenceError:  # the weight is too large for these steps
             continue

@@ -14,6 +14,7 @@ from mgvae.training import Callback, History
 
 if TYPE_CHECKING:
     from mgvae.checkpoints import Checkpoint, StageFile
+    from mgvae.team import Team
 
 __all__ = ["Generator", "Job", "Made", "Positions", "Trained", "Unvaried"]
 
@@ -79,6 +80,8 @@ class Job:
         To be handed to the training loop.
     checkpoint : Checkpoint or None
         Where the state of training is kept.
+    team : Team or None
+        The processes that train together, if there are several.
     """
 
     rows: Tensor
@@ -92,10 +95,14 @@ class Job:
     seeds: np.random.SeedSequence
     callback: Callback | None
     checkpoint: "Checkpoint | None" = None
+    team: "Team | None" = None
 
     def file(self, name: str) -> "StageFile | None":
         """Give the file that keeps the state of one stage of training, if any does."""
-        return None if self.checkpoint is None else self.checkpoint.stage(name)
+        if self.checkpoint is None:
+            return None
+        file = self.checkpoint.stage(name)
+        return file if self.team is None else self.team.file(file)
 
     def codes(self) -> Positions:
         """Give the class code of every row."""

@@ -25,6 +25,7 @@ from mgvae.samplers._data import Data
 from mgvae.samplers._job import Generator, Job, Trained
 from mgvae.samplers._presets import EWC_CANDIDATES, MGVAE_DEFAULTS, PRESETS
 from mgvae.samplers._settings import layer_sizes, stage
+from mgvae.samplers._together import Learned, check_together, learn_as_told, outer_team
 from mgvae.samplers._translators import (
     Crosser,
     GenerationMode,
@@ -37,6 +38,9 @@ from mgvae.vae import VAE, PosteriorVariance, PriorName
 
 if TYPE_CHECKING:
     pass
+
+if TYPE_CHECKING:
+    from mgvae.team import Team
 
 __all__ = ["MGVAE"]
 
@@ -150,9 +154,17 @@ class MGVAE(GenerativeSampler):
         Identifier columns of synthetic rows get new values, or are left missing.
     device : str or torch.device, default="auto"
         ``"auto"`` takes a GPU when there is one.
+    devices : int, default=1
+        Processes on this machine that train together, each on a device of its own (a GPU, or the
+        CPU). Under ``torchrun``, whose number counts, it may be left out.
+    strategy : {"ddp"} or None, default=None
+        How several processes train one model: with ``"ddp"``, by Lightning Fabric, they share the
+        rows of every batch. The result is that of one process up to rounding. Every process that
+        ``torchrun`` started must call ``fit`` with the same data, and gets the same result.
     n_jobs : int or None, default=None
         Minority classes fine-tuned at once, through joblib; the result does not depend on it.
-        Joblib's workers wait some minutes for the next fit, and end with the program.
+        Joblib's workers wait some minutes for the next fit, and end with the program. None is one,
+        unless ``joblib.parallel_config`` says another number or another engine.
     n_threads : int or None, default=1
         Threads of torch; None leaves torch's own setting, whose number may change the last bits.
     checkpoint : path or None, default=None
@@ -244,6 +256,8 @@ class MGVAE(GenerativeSampler):
         "decoder_output": [StrOptions({"auto", "mean", "sample"})],
         "generation": [StrOptions({"auto", "translate", "responsibility", "bridge"})],
         "rejection": [Interval(Real, 0, 1, closed="left")],
+        "devices": [Interval(Integral, 1, None, closed="left")],
+        "strategy": [StrOptions({"ddp"}), None],
     }
 
     def __init__(
@@ -284,6 +298,8 @@ class MGVAE(GenerativeSampler):
         column_types: Mapping[Any, KindName] | None = None,
         identifiers: Literal["new", "missing"] = "new",
         device: str | torch.device = "auto",
+        devices: int = 1,
+        strategy: Literal["ddp"] | None = None,
         n_jobs: int | None = None,
         n_threads: int | None = 1,
         checkpoint: str | os.PathLike[str] | None = None,
@@ -326,6 +342,8 @@ class MGVAE(GenerativeSampler):
         self.column_types = column_types
         self.identifiers = identifiers
         self.device = device
+        self.devices = devices
+        self.strategy = strategy
         self.n_jobs = n_jobs
         self.n_threads = n_threads
         self.checkpoint = checkpoint
@@ -360,25 +378,34 @@ class MGVAE(GenerativeSampler):
         return cls(**{**PRESETS[name], **changes})
 
     def _train(self, job: Job) -> Trained:
-        *for_pretraining, for_classes, for_bridges = job.seeds.spawn(5)
-        pretrained = self._pretrain(job, for_pretraining)
-        seeds = for_classes.spawn(len(job.members))
-        minorities = [code for code in job.targets if code != job.majority]
-        works = [self._class_work(pretrained, job, code, seeds[code]) for code in minorities]
-        tuned = finetune_classes(works, self.n_jobs, job.callback)
-        models = dict(zip(minorities, (found.vae for found in tuned), strict=True))
-        weights = {work.name: found.ewc_weight for work, found in zip(works, tuned, strict=True)}
+        *for_learning, for_bridges = job.seeds.spawn(5)
+        learned = learn_as_told(self, job, for_learning)
+        models = dict(zip(learned.minorities, (found.vae for found in learned.tuned), strict=True))
+        weights = {
+            job.names[code]: found.ewc_weight
+            for code, found in zip(learned.minorities, learned.tuned, strict=True)
+        }
         if job.majority in job.targets:
-            models[job.majority] = pretrained.vae
+            models[job.majority] = learned.pretrained.vae
         branches = for_bridges.spawn(len(job.members))
         return Trained(
             generators={
                 code: self._generator_of(model.requires_grad_(False), job, code, branches[code])
                 for code, model in models.items()
             },
-            history=[*pretrained.history, *(found.history for found in tuned)],
+            history=[*learned.pretrained.history, *(found.history for found in learned.tuned)],
             attributes={"ewc_weights_": weights},
         )
+
+    def _learned(self, job: Job, seeds: Sequence[np.random.SeedSequence]) -> Learned:
+        """Algorithm 2: learn the majority, then every minority class."""
+        *for_pretraining, for_classes = seeds
+        pretrained = self._pretrain(job, for_pretraining)
+        branches = for_classes.spawn(len(job.members))
+        minorities = [code for code in job.targets if code != job.majority]
+        works = [self._class_work(pretrained, job, code, branches[code]) for code in minorities]
+        tuned = finetune_classes(works, 1 if job.team else self.n_jobs, job.callback)
+        return Learned(pretrained, minorities, tuned)
 
     def _class_work(
         self, pretrained: Pretrained, job: Job, code: int, seeds: np.random.SeedSequence
@@ -391,8 +418,9 @@ class MGVAE(GenerativeSampler):
         )  # fmt: skip
         majority, file = job.members[job.majority], job.file(f"class-{code}")
         return ClassWork(
-            pretrained, job.rows, rows, majority, job.names[code], seeds, stage, settings, file
-        )
+            pretrained, job.rows, rows, majority, job.names[code], seeds, stage, settings, file,
+            job.team,
+        )  # fmt: skip
 
     def _generator_of(
         self, vae: VAE, job: Job, code: int, seeds: np.random.SeedSequence
@@ -413,6 +441,7 @@ class MGVAE(GenerativeSampler):
 
     def _resolved(self, data: Data) -> Self:
         """Give a copy without ``"auto"``; the standard prior has no exemplars to draw near."""
+        check_together(self)
         worker = super()._resolved(data)
         worker._ewc_candidates = EWC_CANDIDATES[data.family]
         if self.prior == "standard":
@@ -425,6 +454,9 @@ class MGVAE(GenerativeSampler):
             worker.generation = "translate"
         return worker
 
+    def _team(self) -> "Team | None":
+        return outer_team(self)
+
     def _pretrain(self, job: Job, seeds: Sequence[np.random.SeedSequence]) -> Pretrained:
         """Learn the majority; a subclass may know the outcome already."""
         for_weights, for_training, for_fisher = seeds
@@ -436,13 +468,15 @@ class MGVAE(GenerativeSampler):
         if not first.steps:
             return Pretrained(vae, None, [])
         history = pretrain(
-            vae, job.rows, majority, first, for_training, job.callback, job.file("pre-training")
-        )
+            vae, job.rows, majority, first, for_training, job.callback, job.file("pre-training"),
+            job.team,
+        )  # fmt: skip
 
         def importance() -> dict[str, Tensor]:
             return fisher_of_generated(
-                vae, job.rows, majority, self.fisher_samples, self.n_exemplars, for_fisher
-            )
+                vae, job.rows, majority, self.fisher_samples, self.n_exemplars, for_fisher,
+                job.team,
+            )  # fmt: skip
 
         fisher = None
         if self.ewc_weight == "auto" or self.ewc_weight > 0:

@@ -15,7 +15,8 @@ __all__ = ["hoist", "lower", "restore_settings", "store_settings"]
 _LONG = 16  # lists of so many floats become tensors, which are smaller than text, and exact
 _MOST_THREADS = 256
 _OF_THE_MACHINE = (
-    "device", "n_jobs", "checkpoint", "checkpoint_seconds", "callback", "verbose",
+    "device", "devices", "strategy", "n_jobs", "checkpoint", "checkpoint_seconds", "callback",
+    "verbose",
 )  # fmt: skip
 
 
