@@ -12,6 +12,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -214,13 +215,13 @@ def test_defaults_are_those_of_the_sampler(
     loans: Path, balance: Balance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[dict[str, object]] = []
-    real = MGVAE.fit_resample
+    real = MGVAE._learn
 
-    def fit_resample(self: MGVAE, X: object, y: object) -> object:
+    def learn(self: MGVAE, *what: Any) -> None:
         seen.append(self.get_params())
-        return real(self.set_params(pretrain_steps=1, finetune_steps=1), X, y)
+        real(self.set_params(pretrain_steps=1, finetune_steps=1), *what)
 
-    monkeypatch.setattr(MGVAE, "fit_resample", fit_resample)
+    monkeypatch.setattr(MGVAE, "_learn", learn)
     assert balance(loans, "-t", "default", "-o", tmp_path / "a.csv")[0] == 0
     options = ["--preset", "paper-tables", "--finetune-steps", "7", "--identifiers", "missing"]
     assert balance(loans, "-t", "default", "-o", tmp_path / "b.csv", *options)[0] == 0
@@ -386,7 +387,7 @@ def test_surprises_are_one_line_too(
     def surprise(*_: object) -> None:
         raise KeyError("oh")
 
-    monkeypatch.setattr(MGVAE, "fit_resample", surprise)
+    monkeypatch.setattr(MGVAE, "_learn", surprise)
     code, _, complaint = balance(loans, "-t", "default", "-o", tmp_path / "o.csv", "-q")
     assert code == 1
     assert complaint.count("\n") == 1

@@ -69,7 +69,6 @@ def balance_folder(
         What repeats this, for the page.
     """
     import numpy as np
-    import pyarrow as pa
 
     from mgvae.cli._columns import new_rows, read_strategy
     from mgvae.cli._output import check_output
@@ -98,7 +97,7 @@ def balance_folder(
             f"folders with images. {_skipped_text(found)}"
         )
     sampler: MGVAE = make_sampler(read_strategy(strategy, classes))
-    wanted = new_rows(sampler.sampling_strategy, pa.chunked_array([found.labels.tolist()]))
+    wanted = new_rows(sampler.sampling_strategy, classes)
     report = _describe(source, found, classes, wanted)
     _show(console, report)
     if dry_run:

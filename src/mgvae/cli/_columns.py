@@ -2,6 +2,7 @@
 
 import difflib
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mgvae.errors import DataError, ParameterError
+from mgvae.files import Source
 
 __all__ = ["check_columns", "column_types", "count_classes", "new_rows", "read_strategy"]
 
@@ -51,52 +53,62 @@ def column_types(pairs: Iterable[str]) -> dict[str, str]:
     return types
 
 
-def count_classes(target: pa.ChunkedArray, name: str, *, declared: bool) -> dict[Any, int]:
+def count_classes(rows: Source, target: str, *, declared: bool) -> dict[Any, int]:
     """Give every class with its number of rows, the largest first.
 
     Parameters
     ----------
-    target : pyarrow.ChunkedArray
+    rows : Source
+        The table.
+    target : str
         The column that holds the class.
-    name : str
-        Its name.
     declared : bool
         Whether the user says that it holds classes, whatever it looks like.
     """
-    if pa.types.is_nested(target.type):
-        raise DataError(f"--target: column {name!r} holds {target.type}, which cannot be classes.")
-    if pa.types.is_floating(target.type):
-        target = pc.if_else(pc.is_nan(target), pa.scalar(None, target.type), target)
-    if target.null_count:
+    kind = rows.schema.field(target).type
+    if pa.types.is_nested(kind):
+        raise DataError(f"--target: column {target!r} holds {kind}, which cannot be classes.")
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    counts: Counter[Any] = Counter()
+    missing = 0
+    for batch in rows.only([target]).batches():
+        cells = batch[target]
+        if pa.types.is_floating(kind):
+            cells = pc.if_else(pc.is_nan(cells), pa.scalar(None, cells.type), cells)
+        missing += cells.null_count
+        counts.update({p["values"].as_py(): p["counts"].as_py() for p in pc.value_counts(cells)})
+    n = counts.total()
+    if not n:
+        raise DataError(f"{rows.name} holds no rows.")
+    if missing:
         raise DataError(
-            f"--target: {target.null_count} of {len(target)} cells of column {name!r} are missing, "
-            "and a row without a class cannot be used. Remove these rows, or fill the cells in."
+            f"--target: {missing} of {n} cells of column {target!r} are missing, and a row without "
+            "a class cannot be used. Remove these rows, or fill the cells in."
         )
-    counted = pc.value_counts(target)
-    classes = {pair["values"].as_py(): pair["counts"].as_py() for pair in counted}
-    if len(classes) == 1:
+    if len(counts) == 1:
         raise DataError(
-            f"--target: column {name!r} holds one class only, {str(next(iter(classes)))!r}. "
+            f"--target: column {target!r} holds one class only, {str(next(iter(counts)))!r}. "
             "There is nothing to balance."
         )
     if not declared:
-        _check_classes(target, name, classes)
-    return dict(sorted(classes.items(), key=lambda pair: (-pair[1], str(pair[0]))))
+        _check_classes(kind, target, counts)
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], str(pair[0]))))
 
 
-def _check_classes(target: pa.ChunkedArray, name: str, classes: Mapping[Any, int]) -> None:
-    kind = target.type
+def _check_classes(kind: pa.DataType, name: str, classes: Mapping[Any, int]) -> None:
     numbers = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     fractions = numbers and any(value % 1 != 0 for value in classes)
     many = len(classes) > (_FRACTIONS if fractions else _REGRESSION)
+    n = sum(classes.values())
     if many and (numbers or pa.types.is_temporal(kind)):
         raise DataError(
             f"--target: column {name!r} holds {len(classes)} different values. Is it a regression? "
             f"Over-sampling needs classes; if these are, add --type '{name}=categorical'."
         )
-    if 2 * len(classes) > len(target) and len(classes) > _FRACTIONS:
+    if 2 * len(classes) > n and len(classes) > _FRACTIONS:
         raise DataError(
-            f"--target: column {name!r} holds {len(classes)} different values in {len(target)} "
+            f"--target: column {name!r} holds {len(classes)} different values in {n} "
             f"rows, so it can hardly be a class. If it is, add --type '{name}=categorical'."
         )
 
@@ -135,12 +147,17 @@ def read_strategy(text: str | None, classes: Iterable[Any]) -> Any:
     return {known[label]: n for label, n in value.items()}
 
 
-def new_rows(strategy: Any, target: pa.ChunkedArray) -> dict[Any, int]:
-    """Give how many rows of each class the strategy asks for."""
-    from imblearn.utils import check_sampling_strategy
+def new_rows(strategy: Any, classes: Mapping[Any, int]) -> dict[Any, int]:
+    """Give how many rows of each class the strategy asks for, by how many there are."""
+    import numpy as np
 
+    from mgvae.samplers._seen import rows_to_make
+
+    labels = np.empty(len(classes), object)
+    labels[:] = list(classes)
+    codes = np.repeat(np.arange(len(classes), dtype=np.int32), list(classes.values()))
     try:
-        wanted = check_sampling_strategy(strategy, target.to_numpy(), "over-sampling")
+        return rows_to_make(strategy, labels, codes)
     except (ValueError, TypeError) as error:
         if isinstance(strategy, str):
             raise ParameterError(
@@ -148,11 +165,6 @@ def new_rows(strategy: Any, target: pa.ChunkedArray) -> dict[Any, int]:
                 f'rows by class such as {{"yes": 500}}; got {strategy!r}.'
             ) from None
         raise ParameterError(f"--strategy: {error}") from None
-    return {_plain(label): int(n) for label, n in wanted.items()}
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if hasattr(label, "item") else label
 
 
 def _numeric(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,9 @@ class Loaded:
     name : str
         The file, for people.
     file : TableFile
-        All of it.
-    table : pyarrow.Table
-        Without the columns that are left out.
+        How it was written; its table has no rows if they are not in memory.
+    source : Source
+        The rows, without the columns that are left out.
     target : str
         The column that holds the class.
     classes : dict of label to int
@@ -41,11 +42,21 @@ class Loaded:
 
     name: str
     file: files.TableFile
-    table: pa.Table
+    source: files.Source
     target: str
     classes: dict[Any, int]
     kinds: dict[str, str]
     dropped: Sequence[str]
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return sum(self.classes.values())
+
+    @cached_property
+    def table(self) -> pa.Table:
+        """All rows, in memory."""
+        return pa.Table.from_batches(self.source.batches(), self.source.schema)
 
     @property
     def X(self) -> pa.Table:  # noqa: N802 (the field's name)
@@ -70,7 +81,10 @@ def load(
     encoding: str | None,
     input_format: str | None,
 ) -> Loaded:
-    """Read a file and check everything about it that can be wrong; parameters are options."""
+    """Open a file and check everything about it that can be wrong; parameters are options.
+
+    The rows of a Parquet file are not read before they are needed, those of others at once.
+    """
     kinds = column_types(types or ())
     if delimiter is not None:
         delimiter = _DELIMITERS.get(delimiter, delimiter)
@@ -79,30 +93,55 @@ def load(
     dropped = list(dict.fromkeys(drop or ()))
     if Path(source).is_dir():
         raise DataError(f"{source} is a folder, not a file with a table.")
-    file = files.read(
-        source,
-        format=files.find_format(source, input_format, option="--input-format"),
-        encoding=encoding,
-        delimiter=delimiter,
-        header=not no_header,
-        missing=missing or (),
-        mixed=[*dropped, *(name for name, kind in kinds.items() if kind in _TEXT_KINDS)],
-    )
+    name = "standard input" if source == "-" else source
+    found = files.find_format(source, input_format, option="--input-format")
+    if found == "parquet" and _is_parquet(source):
+        rows = files.open_source(source)
+        if missing:
+            rows = rows.map(lambda batch: _without(batch, missing))
+        file = files.TableFile(rows.schema.empty_table(), found)
+    else:
+        file = files.read(
+            source,
+            format=found,
+            encoding=encoding,
+            delimiter=delimiter,
+            header=not no_header,
+            missing=missing or (),
+            mixed=[*dropped, *(name for name, kind in kinds.items() if kind in _TEXT_KINDS)],
+        )
+        rows = files.open_source(file.table)
+    columns = rows.schema.names
     for names, option in (([target], "--target"), (dropped, "--drop"), (list(kinds), "--type")):
-        check_columns(names, file.table.column_names, option)
+        check_columns(names, columns, option)
+    twice = [column for column in columns if columns.count(column) > 1]
+    if twice:
+        raise DataError(f"{name} has more than one column called {twice[0]!r}.")
     if target in dropped:
         raise ParameterError(f"--drop: {target!r} is the target and cannot be left out.")
-    table = file.table.drop_columns(dropped)
-    name = "standard input" if source == "-" else source
-    if table.num_columns < 2:
+    rows = rows.only(column for column in columns if column not in dropped)
+    if len(rows.schema) < 2:
         raise DataError(f"{name} has no column besides the target, so there is nothing to model.")
-    for field in table.schema:
+    for field in rows.schema:
         if pa.types.is_nested(field.type):
             raise DataError(
                 f"Column {field.name!r} holds {field.type}, which is not one value per cell. "
                 f"Leave it out with --drop '{field.name}'."
             )
     declared = kinds.pop(target, None) is not None
-    classes = count_classes(table[target], target, declared=declared)
+    classes = count_classes(rows, target, declared=declared)
     kinds = {column: kind for column, kind in kinds.items() if column not in dropped}
-    return Loaded(name, file, table, target, classes, kinds, dropped)
+    return Loaded(name, file, rows, target, classes, kinds, dropped)
+
+
+def _is_parquet(path: str) -> bool:
+    """Whether it is a file that begins as such a file does; a pipe cannot be read twice."""
+    if not Path(path).is_file():
+        return False
+    with Path(path).open("rb") as file:
+        return file.read(4) == b"PAR1"
+
+
+def _without(batch: pa.RecordBatch, missing: Sequence[str]) -> pa.RecordBatch:
+    table = files.without(pa.Table.from_batches([batch]), missing).combine_chunks()
+    return table.to_batches()[0] if batch.num_rows else batch

@@ -32,12 +32,7 @@ from mgvae.cli._options import (
 from mgvae.errors import ParameterError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from mgvae import MGVAE
-    from mgvae.cli._load import Loaded
-    from mgvae.codec import ColumnSummary
-    from mgvae.report import QualityReport
 
 __all__ = ["EXAMPLES", "balance"]
 
@@ -56,7 +51,7 @@ Exit codes:
   0 done, 1 failed while working, 2 bad input or usage, 130 interrupted
 """
 
-_MARK = "synthetic_source"
+MARK = "synthetic_source"
 _SAVING = 10.0  # seconds that Ctrl-C waits for the state of training to be written
 
 
@@ -112,7 +107,7 @@ def balance(
     ] = False,
     mark_name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=f"Name of that column, if not {_MARK}."),
+        typer.Option(metavar="NAME", help=f"Name of that column, if not {MARK}."),
     ] = None,
     page: Annotated[
         str | None,
@@ -183,11 +178,10 @@ def balance(
 
     from mgvae import files
     from mgvae.cli._balance_images import balance_folder, refuse_table_options
-    from mgvae.cli._columns import new_rows, read_strategy
+    from mgvae.cli._balance_table import balance_table
     from mgvae.cli._load import load
     from mgvae.cli._output import check_output, print_json
-    from mgvae.cli._summary import Summary, printable
-    from mgvae.cli.report import check_page, show, write_page
+    from mgvae.cli.report import check_page
 
     started = time.perf_counter()
     if jobs == 0:
@@ -261,92 +255,50 @@ def balance(
         if page is not None:
             check_page(page, force=force, option="--report")
     write_as = files.find_format(output or "-", output_format, option="--output-format")
-    loaded = load(
-        source,
-        target,
-        drop=drop,
-        types=types,
-        missing=missing,
-        no_header=no_header,
-        delimiter=delimiter,
-        encoding=encoding,
-        input_format=input_format,
-    )
-    mark = (mark_name or _MARK) if mark_synthetic or mark_name else None
-    if mark in loaded.table.column_names:
-        raise ParameterError(f"There is a column {mark!r} already: say another --mark-name.")
-
-    console = Console(stderr=output == "-", quiet=quiet or json, highlight=False, markup=False)
     with _one_line_warnings(quiet):
-        sampler = _make_sampler(
-            preset,
-            sampling_strategy=read_strategy(strategy, loaded.classes),
-            random_state=seed,
-            column_types=loaded.kinds or None,
-            identifiers=identifiers,
-            pretrain_steps=_read_steps(pretrain_steps),
-            finetune_steps=_read_steps(finetune_steps),
-            device=device,
-            n_jobs=jobs,
-            checkpoint=checkpoint,
-            checkpoint_seconds=checkpoint_seconds,
-            verbose=not (quiet or json),
+        report = balance_table(
+            load(
+                source,
+                target,
+                drop=drop,
+                types=types,
+                missing=missing,
+                no_header=no_header,
+                delimiter=delimiter,
+                encoding=encoding,
+                input_format=input_format,
+            ),
+            output,
+            make_sampler=lambda strategy, kinds: _make_sampler(
+                preset,
+                sampling_strategy=strategy,
+                random_state=seed,
+                column_types=kinds or None,
+                identifiers=identifiers,
+                pretrain_steps=_read_steps(pretrain_steps),
+                finetune_steps=_read_steps(finetune_steps),
+                device=device,
+                n_jobs=jobs,
+                checkpoint=checkpoint,
+                checkpoint_seconds=checkpoint_seconds,
+                verbose=not (quiet or json),
+            ),
+            strategy=strategy,
+            format=write_as,
+            only_synthetic=only_synthetic,
+            mark=(mark_name or MARK) if mark_synthetic or mark_name else None,
+            escape_formulas=csv_formulas == "escape",
+            dry_run=dry_run,
+            console=Console(
+                stderr=output == "-", quiet=quiet or json, highlight=False, markup=False
+            ),
+            seed=seed,
+            page=page,
+            model=model,
+            command=shlex.join(command),
+            started=started,
         )
-        summary = Summary(
-            loaded.name,
-            loaded.table.num_rows,
-            _describe(loaded.X, sampler),
-            target,
-            loaded.classes,
-            new_rows(sampler.sampling_strategy, loaded.y),
-            loaded.dropped,
-        )
-        summary.show(console)
-        if dry_run:
-            if json:
-                print_json(summary.as_dict())
-            return
-        X, y = sampler.fit_resample(loaded.X, loaded.y)
-
-    originals = loaded.table.num_rows
-    result = _result(loaded.table, X, y, target)
-    if mark is not None:
-        result = _with_mark(result, mark, sampler.source_indices_, originals)
-    if only_synthetic:
-        originals, result = 0, result.slice(originals)
-    files.write(
-        result,
-        str(output),
-        loaded.file,
-        format=write_as,
-        originals=originals,
-        escape_formulas=csv_formulas == "escape",
-    )
-    if model is not None:
-        sampler.save(model)
-    seconds = time.perf_counter() - started
-    made = result.num_rows - originals
-    console.print(
-        f"Wrote {result.num_rows:,} rows ({originals:,} original, {made:,} new) to "
-        f"{'standard output' if output == '-' else printable(output)} "
-        f"in {seconds:.1f} s, seed {seed}.",
-        soft_wrap=True,
-    )
-    if page is not None and made:
-        found = _quality(loaded, X, y, sampler, shlex.join(command))
-        write_page(found.to_html(), page)
-        show(found, console)
-    elif page is not None:
-        console.print("No row was made, so there is no report.")
     if json:
-        report = summary.as_dict() | {
-            "output": output,
-            "rows_written": result.num_rows,
-            "synthetic_rows": made,
-            "seed": seed,
-            "settings": _settings(sampler),
-            "seconds": round(seconds, 3),
-        }
         print_json(report)
 
 
@@ -367,56 +319,6 @@ def _seed_of_checkpoint(folder: str, seed: int | None) -> int | None:
 
 def _read_steps(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.strip().isdecimal() else text
-
-
-def _describe(X: "pa.Table", sampler: "MGVAE") -> "list[ColumnSummary]":
-    """Find what the columns are, as the sampler will."""
-    from mgvae.samplers._data import open_data
-
-    data = open_data(X, sampler)
-    columns: list[ColumnSummary] = data.codec.fit(data.read(X)).describe()
-    return columns
-
-
-def _result(original: "pa.Table", X: "pa.Table", y: "pa.ChunkedArray", target: str) -> "pa.Table":
-    """Give the original rows and the new ones below, the target in its place."""
-    import pyarrow as pa
-
-    start = original.num_rows
-    new = [(y if name == target else X[name]).slice(start) for name in original.column_names]
-    return pa.concat_tables([original, pa.table(new, schema=original.schema)])
-
-
-def _quality(
-    loaded: "Loaded", X: "pa.Table", y: "pa.ChunkedArray", sampler: "MGVAE", command: str
-) -> "QualityReport":
-    from mgvae.report import quality
-
-    n = loaded.table.num_rows
-    return quality(
-        loaded.table,
-        _result(loaded.table, X, y, loaded.target).slice(n),
-        target=loaded.target,
-        sources=sampler.source_indices_[n:],
-        sampler=sampler,
-        column_types=sampler.column_types,
-        command=command,
-    )
-
-
-def _with_mark(table: "pa.Table", name: str, sources: Any, originals: int) -> "pa.Table":
-    """Add the rows that the new rows were made from; a row made from none has none."""
-    import numpy as np
-    import pyarrow as pa
-
-    absent = (np.arange(len(sources)) < originals) | (sources < 0)
-    return table.append_column(name, pa.array(sources, pa.int64(), mask=absent))
-
-
-def _settings(sampler: "MGVAE") -> dict[str, Any]:
-    """Give the parameters as JSON can hold them."""
-    parameters = sampler.get_params().items()
-    return {k: v if isinstance(v, str | int | float | None) else str(v) for k, v in parameters}
 
 
 @contextmanager

@@ -6,6 +6,7 @@ the old ones.
 
 from mgvae.files._cells import MISSING, Spelling
 from mgvae.files._formats import EXTENSIONS, find_format, read, without, write, write_parquet
+from mgvae.files._source import Source, open_source
 from mgvae.files._table import Format, Layout, TableFile
 
 __all__ = [
@@ -13,9 +14,11 @@ __all__ = [
     "MISSING",
     "Format",
     "Layout",
+    "Source",
     "Spelling",
     "TableFile",
     "find_format",
+    "open_source",
     "read",
     "without",
     "write",

@@ -12,8 +12,11 @@ from mgvae.errors import DataError
 __all__ = ["read_target", "refuse_missing"]
 
 
-def read_target(y: Any, name: str) -> tuple[NDArray[Any], bool]:
-    """Give y as a 1-D array of labels, and whether it came as one column per class."""
+def read_target(y: Any, name: str, *, declared: bool = False) -> tuple[NDArray[Any], bool]:
+    """Give y as a 1-D array of labels, and whether it came as one column per class.
+
+    What is declared to be classes need not look so.
+    """
     if y is None:
         raise DataError(f"{name} requires y to be passed, but the target y is None.")
     if not isinstance(y, np.ndarray | list) and hasattr(y, "to_numpy"):
@@ -26,7 +29,8 @@ def read_target(y: Any, name: str) -> tuple[NDArray[Any], bool]:
     kinds = {type(value).__name__ for value in values}
     if "str" in kinds and len(kinds) > 1:
         raise DataError(f"y mixes labels of the types {sorted(kinds)}. Use one type.")
-    check_classification_targets(y)
+    if not declared:
+        check_classification_targets(y)
     labels, one_vs_all = check_target_type(y, indicate_one_vs_all=True)
     labels = np.asarray(labels)
     if len(np.unique(labels)) < 2:

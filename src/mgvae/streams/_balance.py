@@ -1,21 +1,17 @@
 """From a table on disk to a balanced one, in bounded memory."""
 
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mgvae._disk import working_folder
 from mgvae.errors import DataError, ParameterError
-from mgvae.files import write_parquet
+from mgvae.files import Source, open_source, write_parquet
 from mgvae.streams._passes import balanced_batches, balanced_schema, learn, look
-from mgvae.streams._source import Source, open_source
 
 if TYPE_CHECKING:
     from mgvae.samplers._base import GenerativeSampler
 
-__all__ = ["balance_dataset", "check_columns", "working_folder"]
+__all__ = ["balance_dataset"]
 
 
 def balance_dataset(
@@ -91,7 +87,7 @@ def balance_dataset(
         sampler = MGVAE()
     with working_folder(folder) as room:
         rows = open_source(source, room)
-        check_columns(rows, target, mark)
+        _check_columns(rows, target, mark)
         seen = look(rows, target, sampler)
         learn(sampler, rows, target, seen, room)
         batches = balanced_batches(sampler, rows, target, mark=mark, originals=not only_synthetic)
@@ -99,14 +95,7 @@ def balance_dataset(
     return sampler
 
 
-@contextmanager
-def working_folder(folder: str | os.PathLike[str] | None = None) -> Iterator[Path]:
-    """Make a folder for what is needed on the way; it is gone after the block, come what may."""
-    with tempfile.TemporaryDirectory(prefix="mgvae-", dir=folder) as name:
-        yield Path(name)
-
-
-def check_columns(source: Source, target: str, mark: str | None) -> None:
+def _check_columns(source: Source, target: str, mark: str | None) -> None:
     """Raise if the table does not have the columns that are needed, or has others too many."""
     names = source.schema.names
     twice = [name for name in names if names.count(name) > 1]

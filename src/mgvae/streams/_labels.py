@@ -29,7 +29,7 @@ class Labels:
     >>> labels = Labels("y")
     >>> for part in (["no", "no"], ["yes", "no"]):
     ...     labels.observe(pa.array(part))
-    >>> labels.finish("MGVAE")
+    >>> labels.finish()
     (array(['no', 'yes'], dtype='<U3'), array([0, 0, 1, 0], dtype=uint8))
     """
 
@@ -59,19 +59,15 @@ class Labels:
             )
         self._rows.append(np.array(found, np.int32)[coded.indices.to_numpy()])
 
-    def counts(self) -> dict[Any, int]:
-        """Give the rows of every class, in the order in which they were met."""
-        times = np.zeros(len(self._codes), np.int64)
-        for codes in self._rows:
-            times += np.bincount(codes, minlength=len(times))
-        return dict(zip(self._codes, times.tolist(), strict=True))
+    def finish(self, *, declared: bool = False) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Give the labels, sorted, and the class of every row as a position among them.
 
-    def finish(self, sampler: str) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Give the labels, sorted, and the class of every row as a position among them."""
+        What is declared to be classes need not look so.
+        """
         refuse_missing(self.missing)
         values = pa.chunked_array([pa.array(list(self._codes), self.type)])
         # three rows of each: with one, they would not look like classes
-        labels, _ = read_target(pa.chunked_array(values.chunks * 3), sampler)
+        labels, _ = read_target(pa.chunked_array(values.chunks * 3), self.name, declared=declared)
         classes, place = np.unique(labels[: len(values)], return_inverse=True)
         place = place.astype(np.min_scalar_type(len(classes)))
         return classes, np.concatenate([place[codes] for codes in self._rows])

@@ -9,7 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mgvae.streams._source import enough_room
+from mgvae._disk import enough_room
 
 __all__ = ["MappedRows", "keep_rows"]
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,23 +11,27 @@ from torch import Tensor
 
 from mgvae.codec import TableCodec, only_labels, only_rows, read_table
 from mgvae.errors import DataError, ParameterError
+from mgvae.files import Source
 from mgvae.samplers._base import GenerativeSampler
 from mgvae.samplers._data import open_data
+from mgvae.samplers._job import Positions
 from mgvae.samplers._making import Part
 from mgvae.samplers._seen import Seen, rows_to_make
 from mgvae.streams._labels import Labels
 from mgvae.streams._mapped import keep_rows
-from mgvae.streams._source import Source
 
 __all__ = ["balanced_batches", "balanced_schema", "learn", "look"]
 
 _IN_MEMORY = 2**26  # bytes of encoded rows that are not worth a file
 
 
-def look(source: Source, target: str, sampler: GenerativeSampler) -> Seen:
+def look(
+    source: Source, target: str, sampler: GenerativeSampler, *, declared: bool = False
+) -> Seen:
     """Find in one pass what the columns are, the class of each row, and how many to make.
 
-    The outcome does not depend on how the rows are cut into batches.
+    The outcome does not depend on how the rows are cut into batches. What is declared to be
+    classes need not look so.
     """
     sampler._checked()
     example = _features(source.schema.empty_table(), target)
@@ -50,7 +53,7 @@ def look(source: Source, target: str, sampler: GenerativeSampler) -> Seen:
     if not start:
         raise DataError(f"{source.name} holds no rows.")
     codec.finish()
-    classes, codes = labels.finish(type(sampler).__name__)
+    classes, codes = labels.finish(declared=declared)
     new_rows = rows_to_make(sampler.sampling_strategy, classes, codes)
     return Seen(data, example, classes, codes, new_rows)
 
@@ -100,6 +103,7 @@ def balanced_batches(
     *,
     mark: str | None = None,
     originals: bool = True,
+    also_to: list[tuple[pa.RecordBatch, Positions]] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Give the original rows as they are, and the new ones below.
 
@@ -113,27 +117,36 @@ def balanced_batches(
         Name of one more column, with the row that a new one was made from.
     originals : bool
         Whether to give the original rows.
+    also_to : list, optional
+        Where to keep the new rows, without the mark, and the rows that they were made from.
     """
-    schema = balanced_schema(source.schema, mark)
     if originals:
         for batch in source.batches():
-            marks = [] if mark is None else [pa.nulls(batch.num_rows, pa.int64())]
-            yield pa.RecordBatch.from_arrays([*batch.columns, *marks], schema=schema)
-    example = source.schema.empty_table()
+            yield _marked(batch, mark, source.schema, np.full(batch.num_rows, -1))
     for part in sampler._resampled():
-        columns = _new_columns(sampler, part, example, target)
-        if mark is not None:
-            columns.append(pa.array(part.sources, pa.int64(), mask=part.sources < 0))
-        yield from pa.Table.from_arrays(columns, schema=schema).to_batches()
+        batch = _new_batch(sampler, part, source.schema, target)
+        if also_to is not None:
+            also_to.append((batch, part.sources))
+        yield _marked(batch, mark, source.schema, part.sources)
 
 
-def _new_columns(
-    sampler: GenerativeSampler, part: Part, example: pa.Table, target: str
-) -> list[Any]:
+def _marked(
+    batch: pa.RecordBatch, mark: str | None, schema: pa.Schema, sources: Positions
+) -> pa.RecordBatch:
+    marks = [] if mark is None else [pa.array(sources, pa.int64(), mask=sources < 0)]
+    schema = balanced_schema(schema, mark)
+    return pa.RecordBatch.from_arrays([*batch.columns, *marks], schema=schema)
+
+
+def _new_batch(
+    sampler: GenerativeSampler, part: Part, schema: pa.Schema, target: str
+) -> pa.RecordBatch:
+    example = schema.empty_table()
     labels = np.repeat(sampler.classes_[[part.code]], len(part.sources))
     new = only_rows(_features(example, target), part.rows)
     y = only_labels(example[target], labels)
-    return [y if name == target else new[name] for name in example.column_names]
+    columns = [y if name == target else new[name].combine_chunks() for name in schema.names]
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
 
 
 def _features(table: pa.Table, target: str) -> pa.Table:

@@ -12,9 +12,10 @@ import pyarrow.dataset as ds
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from mgvae.errors import DataError, ResourceError
+from mgvae._disk import enough_room
+from mgvae.errors import DataError
 
-__all__ = ["Source", "enough_room", "open_source"]
+__all__ = ["Source", "open_source"]
 
 _ROWS = 2**16  # most rows in a batch
 _BUFFER = 2**20  # bytes of a Parquet column that are read at once
@@ -31,7 +32,7 @@ class Source:
     schema : pyarrow.Schema
         The columns.
     read : callable
-        Gives the batches from the first on, at every call.
+        Gives the batches from the first on, at every call, with at least the columns named.
 
     Examples
     --------
@@ -42,7 +43,7 @@ class Source:
     """
 
     def __init__(
-        self, name: str, schema: pa.Schema, read: Callable[[], Iterable[pa.RecordBatch]]
+        self, name: str, schema: pa.Schema, read: Callable[[list[str]], Iterable[pa.RecordBatch]]
     ) -> None:
         self.name = name
         self.schema = schema
@@ -50,23 +51,20 @@ class Source:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Give the rows from the first on, in batches of bounded size, none of them empty."""
-        for batch in self._read():
+        names = self.schema.names
+        for batch in self._read(names):
+            chosen = batch if batch.schema.names == names else batch.select(names)
             for start in range(0, batch.num_rows, _ROWS):
-                yield batch.slice(start, _ROWS)
+                yield chosen.slice(start, _ROWS)
 
     def only(self, names: Iterable[str]) -> "Source":
         """Leave the other columns out."""
-        kept = list(names)
-        schema = pa.schema([self.schema.field(name) for name in kept], self.schema.metadata)
-        return self.map(lambda batch: batch.select(kept), schema)
+        fields = [self.schema.field(name) for name in names]
+        return Source(self.name, pa.schema(fields, self.schema.metadata), self._read)
 
-    def map(
-        self, change: Callable[[pa.RecordBatch], pa.RecordBatch], schema: pa.Schema | None = None
-    ) -> "Source":
-        """Change every batch when it is read."""
-        return Source(
-            self.name, schema or self.schema, lambda: (change(batch) for batch in self._read())
-        )
+    def map(self, change: Callable[[pa.RecordBatch], pa.RecordBatch]) -> "Source":
+        """Change the cells of every batch when it is read."""
+        return Source(self.name, self.schema, lambda names: map(change, self._read(names)))
 
 
 def open_source(source: Any, spool: Path | None = None) -> Source:
@@ -87,43 +85,20 @@ def open_source(source: Any, spool: Path | None = None) -> Source:
         return Source(
             "the data set",
             source.schema,
-            lambda: source.to_batches(batch_size=_ROWS, batch_readahead=2, fragment_readahead=1),
+            lambda names: source.to_batches(
+                names, batch_size=_ROWS, batch_readahead=2, fragment_readahead=1
+            ),
         )
     if isinstance(source, pa.Table):
-        return Source("the table", source.schema, lambda: source.to_batches(_ROWS))
+        return Source("the table", source.schema, lambda _: source.to_batches(_ROWS))
     if callable(source):
-        return Source("the batches", _first(source()).schema, lambda: _alike(source()))
+        return Source("the batches", _first(source()).schema, lambda _: _alike(source()))
     if isinstance(source, Iterable) and spool is not None:
         return _spooled(source, spool)
     raise DataError(
         "source must be the path of a Parquet file, a pyarrow Dataset or Table, an iterable of "
         f"pyarrow record batches, or a function that gives one; got {type(source).__name__}."
     )
-
-
-@contextmanager
-def enough_room(folder: Path, needed: int = 0) -> Iterator[None]:
-    """Raise one clear error when a disk is full, at once if that can be known before."""
-    message = (
-        f"{folder}: there is not enough room on the disk for the encoded rows{{}}. Free some, or "
-        "choose another disk by folder, or by the environment variable TMPDIR."
-    )
-    free = _free(folder)
-    if needed > free:
-        detail = f", which take {needed / 2**30:.2f} GiB ({free / 2**30:.2f} GiB are free)"
-        raise ResourceError(message.format(detail))
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise ResourceError(message.format("")) from error
-
-
-def _free(folder: Path) -> int:
-    import shutil
-
-    return shutil.disk_usage(folder).free
 
 
 def _parquet(path: str) -> Source:
@@ -133,9 +108,9 @@ def _parquet(path: str) -> Source:
             f"pyarrow.dataset.dataset({path!r})."
         )
 
-    def read() -> Iterator[pa.RecordBatch]:
+    def read(names: list[str]) -> Iterator[pa.RecordBatch]:
         with _whole(path), pq.ParquetFile(path, buffer_size=_BUFFER) as file:
-            yield from file.iter_batches(_ROWS)
+            yield from file.iter_batches(_ROWS, columns=names)
 
     with _whole(path), pq.ParquetFile(path) as file:
         return Source(path, file.schema_arrow, read)
@@ -196,7 +171,7 @@ def _spooled(batches: Iterable[Any], folder: Path) -> Source:
         for batch in alike:
             writer.write_batch(batch)
 
-    def read() -> Iterator[pa.RecordBatch]:
+    def read(_: list[str]) -> Iterator[pa.RecordBatch]:
         with pa.OSFile(str(path)) as file, pyarrow.ipc.open_stream(file) as reader:
             yield from reader
 

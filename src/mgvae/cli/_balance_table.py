@@ -1,0 +1,160 @@
+"""``mgvae balance`` for tables: look, learn, write, whatever the size."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from mgvae.errors import ParameterError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from mgvae import MGVAE
+    from mgvae.cli._load import Loaded
+    from mgvae.files import Format
+
+__all__ = ["balance_table"]
+
+_REPORT_CELLS = 2 * 10**8  # of a table that a report can be made of
+
+
+def balance_table(
+    loaded: "Loaded",
+    output: str | None,
+    *,
+    make_sampler: "Callable[[Any, Mapping[str, str]], MGVAE]",
+    strategy: str | None,
+    format: "Format",  # noqa: A002
+    only_synthetic: bool,
+    mark: str | None,
+    escape_formulas: bool,
+    dry_run: bool,
+    console: "Console",
+    seed: int,
+    page: str | None,
+    model: str | None,
+    command: str,
+    started: float,
+) -> dict[str, Any]:
+    """Balance a table; give what ``--json`` prints.
+
+    Parameters
+    ----------
+    loaded : Loaded
+        The table.
+    output : str or None
+        Where to write; None with ``dry_run``.
+    make_sampler : callable
+        Makes the sampler, given the strategy and the kinds of columns that are said.
+    strategy : str or None
+        As on the command line.
+    format : str
+        Of the output. Parquet is written row group by row group, others are put together first.
+    only_synthetic : bool
+        Whether to leave the original rows out.
+    mark : str or None
+        Name of the column with the rows that new ones were made from.
+    escape_formulas : bool
+        See :func:`mgvae.files.write`.
+    dry_run : bool
+        Whether to stop after the summary.
+    console : rich.console.Console
+        Where to tell people.
+    seed : int
+        Of the sampler, for the report.
+    page, model : str or None
+        Files for the quality report and the trained model.
+    command : str
+        What repeats this, for the page.
+    started : float
+        When the command began.
+    """
+    import numpy as np
+    import pyarrow as pa
+
+    from mgvae import files
+    from mgvae._disk import working_folder
+    from mgvae.cli._columns import new_rows, read_strategy
+    from mgvae.cli._summary import Summary, printable
+    from mgvae.cli.report import show, write_page
+    from mgvae.report import quality
+    from mgvae.streams._passes import balanced_batches, balanced_schema, learn, look
+
+    source, target, n = loaded.source, loaded.target, loaded.n_rows
+    if mark in source.schema.names:
+        raise ParameterError(f"There is a column {mark!r} already: say another --mark-name.")
+    if page is not None and n * len(source.schema) > _REPORT_CELLS:
+        raise ParameterError(
+            f"--report: a report needs all rows in memory, and {n:,} rows of "
+            f"{len(source.schema)} columns are too many. Leave it out, and compare samples of the "
+            "input and of the output with mgvae report."
+        )
+    sampler = make_sampler(read_strategy(strategy, loaded.classes), loaded.kinds)
+    wanted = new_rows(sampler.sampling_strategy, loaded.classes)
+    seen = look(source, target, sampler, declared=True)  # count_classes has looked at it
+    columns = seen.data.codec.describe()
+    summary = Summary(loaded.name, n, columns, target, loaded.classes, wanted, loaded.dropped)
+    summary.show(console)
+    if dry_run:
+        return summary.as_dict()
+    with working_folder() as folder:
+        learn(sampler, source, target, seen, folder)
+    made: list[tuple[pa.RecordBatch, Any]] = []
+    batches = balanced_batches(
+        sampler,
+        source,
+        target,
+        mark=mark,
+        originals=not only_synthetic,
+        also_to=None if page is None else made,
+    )
+    schema = balanced_schema(source.schema, mark)
+    originals, new = 0 if only_synthetic else n, sum(wanted.values())
+    if format == "parquet":
+        files.write_parquet(batches, schema, str(output))
+    else:
+        files.write(
+            pa.Table.from_batches(batches, schema),
+            str(output),
+            loaded.file,
+            format=format,
+            originals=originals,
+            escape_formulas=escape_formulas,
+        )
+    if model is not None:
+        sampler.save(model)
+    seconds = time.perf_counter() - started
+    console.print(
+        f"Wrote {originals + new:,} rows ({originals:,} original, {new:,} new) to "
+        f"{'standard output' if output == '-' else printable(output)} "
+        f"in {seconds:.1f} s, seed {seed}.",
+        soft_wrap=True,
+    )
+    if page is not None and made:
+        found = quality(
+            loaded.table,
+            pa.Table.from_batches([batch for batch, _ in made]),
+            target=target,
+            sources=np.concatenate([sources for _, sources in made]),
+            sampler=sampler,
+            column_types=sampler.column_types,
+            command=command,
+        )
+        write_page(found.to_html(), page)
+        show(found, console)
+    elif page is not None:
+        console.print("No row was made, so there is no report.")
+    return summary.as_dict() | {
+        "output": output,
+        "rows_written": originals + new,
+        "synthetic_rows": new,
+        "seed": seed,
+        "settings": _settings(sampler),
+        "seconds": round(seconds, 3),
+    }
+
+
+def _settings(sampler: "MGVAE") -> dict[str, Any]:
+    """Give the parameters as JSON can hold them."""
+    parameters = sampler.get_params().items()
+    return {k: v if isinstance(v, str | int | float | None) else str(v) for k, v in parameters}
