@@ -1,11 +1,14 @@
 """Encoded rows: copied out by position, and cut into blocks."""
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-__all__ = ["BLOCK", "MATRIX", "Positions", "blocks", "take"]
+__all__ = ["BLOCK", "MATRIX", "Positions", "blocks", "copies", "take"]
 
 Positions = NDArray[np.int64]
 
@@ -27,6 +30,19 @@ def take(rows: Tensor, positions: Positions) -> Tensor:
     """
     chosen = rows.index_select(0, torch.from_numpy(positions))
     return chosen.float().div_(255.0) if chosen.dtype == torch.uint8 else chosen
+
+
+def copies(rows: Tensor) -> Iterator[NDArray[Any]]:
+    """Copy all rows out, a block at a time: they need not be in memory all at once.
+
+    Examples
+    --------
+    >>> [block.tolist() for block in copies(torch.tensor([[1.0], [2.0]]))]
+    [[[1.0], [2.0]]]
+    """
+    for start in range(0, len(rows), BLOCK):
+        block = torch.arange(start, min(start + BLOCK, len(rows)))
+        yield rows.index_select(0, block).numpy()
 
 
 def blocks(n: int) -> list[int]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import repeat
 from typing import Any, ClassVar
 
 import numpy as np
@@ -73,7 +74,7 @@ class Levels:
             slots = slots[column.values] if slots.size else np.full(len(out), -1)
         else:
             cells = ticks(column.values).tolist()
-            slots = np.fromiter((self._slot.get(c, unseen) for c in cells), np.intp, len(cells))
+            slots = np.fromiter(map(self._slot.get, cells, repeat(unseen)), np.intp, len(cells))
         if column.missing is not None:
             slots[column.missing] = self._size if self.nullable else -1
         known = np.flatnonzero(slots >= 0)

@@ -11,6 +11,7 @@ import torch
 from mgvae import __version__
 from mgvae.checkpoints import Checkpoint
 from mgvae.codec._storage import plain
+from mgvae.rows import copies
 
 if TYPE_CHECKING:
     from mgvae.samplers._base import GenerativeSampler
@@ -42,7 +43,8 @@ def open_checkpoint(
     if team is not None and team.rank > 0:
         return team.from_first(cast("Checkpoint", None))
     data = hashlib.sha256(repr(job.spans).encode())
-    data.update(np.ascontiguousarray(job.rows.numpy()).data)
+    for block in copies(job.rows):
+        data.update(block.data)
     data.update(job.codes().data)
     left_out = (*_WITHOUT_EFFECT, *_KNOWN_BETTER)
     facts = {

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["MGVAE"]
 
 _AUTO = StrOptions({"auto"})
+_MOST_CENTRES = 2**18  # majority rows that are translated; of more, so many are drawn
 
 
 class MGVAE(GenerativeSampler):
@@ -430,6 +431,9 @@ class MGVAE(GenerativeSampler):
         if self.generation == "bridge" and code != job.majority:
             bridge = build_bridge(vae, job.rows, minority, majority, job.spans, seeds)
             return Crosser(vae, bridge, minority, majority[bridge.guides], self._manner())
+        if len(majority) > _MOST_CENTRES:
+            rng = np.random.default_rng(seeds)
+            majority = np.sort(rng.choice(majority, _MOST_CENTRES, replace=False))
         anchors = None
         if self.generation == "responsibility" and code != job.majority:
             anchors = latent_means(vae, job.rows, minority)
