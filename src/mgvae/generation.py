@@ -192,20 +192,20 @@ def exemplars_near(
     counts = np.bincount(which, minlength=len(codes))
     wanted = np.flatnonzero(counts)
     ends = np.append(0, counts[wanted].cumsum())
-    order = np.argsort(which.astype(np.min_scalar_type(len(codes))), kind="stable")
     chances = rng.random(len(which))
+    order = np.argsort(which + chances)  # what is looked for in order, is found fast
     drawn = np.empty(len(which), np.int64)
     size = max(1, _CACHED // len(centres))
     for start in range(0, len(wanted), size):
         some = wanted[start : start + size]
         weights = responsibilities(codes[torch.from_numpy(some)], centres, log_variance)
-        steps = weights.double().cumsum(-1).numpy()
-        steps /= steps[:, -1:]
-        steps += np.arange(len(steps))[:, None]  # one above the other: one search serves all
+        steps = weights.flatten().cumsum(0, dtype=torch.float64).numpy()  # one search serves all
         here = order[ends[start] : ends[start + len(some)]]
-        above = np.repeat(np.arange(len(some)), counts[some])
-        found = np.searchsorted(steps.ravel(), chances[here] + above, side="right")
-        drawn[here] = np.clip(found - above * len(centres), 0, len(centres) - 1)
+        first = np.repeat(np.arange(0, steps.size, len(centres)), counts[some])
+        last = first + len(centres) - 1
+        below = np.where(first > 0, steps[first - 1], 0.0)
+        found = np.searchsorted(steps, below + chances[here] * (steps[last] - below), side="right")
+        drawn[here] = np.clip(found, first, last) - first
     return drawn
 
 

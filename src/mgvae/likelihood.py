@@ -173,15 +173,12 @@ class _Block:
     ) -> Tensor:
         if self.likelihood == "categorical":
             noise = torch.rand(mean.shape, generator=generator, device=mean.device)
-            gumbel = -torch.log(-torch.log(noise.clamp(1e-20, 1.0 - 1e-7)))
-            scores = torch.log(mean.clamp(min=1e-30)) + gumbel
-            return torch.cat(
-                [
-                    functional.one_hot(part.argmax(-1), part.shape[-1]).to(mean.dtype)
-                    for part in self._split(scores)
-                ],
-                -1,
-            )
+            gumbel = noise.clamp_(1e-20, 1.0 - 1e-7).log_().neg_().log_().neg_()
+            scores = gumbel.add_(mean.clamp(min=1e-30).log_())
+            drawn = torch.zeros_like(scores)
+            for part, ones in zip(self._split(scores), self._split(drawn), strict=True):
+                ones.scatter_(-1, part.argmax(-1, keepdim=True), 1.0)
+            return drawn
         if self.discrete:
             noise = torch.rand(mean.shape, generator=generator, device=mean.device)
             return (noise < mean).to(mean.dtype)

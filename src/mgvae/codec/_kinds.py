@@ -146,7 +146,7 @@ class Numeric:
         if dtype.kind not in "iumM":
             if self.decimals is not None:
                 numbers = np.round(numbers, self.decimals)
-            return np.clip(numbers, self.low, self.high).astype(dtype)
+            return np.clip(numbers, self.low, self.high, out=numbers).astype(dtype, copy=False)
         most = (int(self.high) - int(self.low)) // self.step
         steps = np.rint(numbers / self.step)
         inside = steps.clip(0, _LARGEST).astype(np.uint64)

@@ -64,4 +64,5 @@ class Lookup:
         return inside
 
     def _cells(self, inside: Floats) -> NDArray[np.intp]:
-        return ((inside - self.x[0]) * self._stretch).astype(np.intp)
+        cells: Floats = (inside - self.x[0]) * self._stretch
+        return cells.astype(np.intp)

@@ -13,6 +13,8 @@ from mgvae.errors import DataError
 
 __all__ = ["as_array", "build_array", "read_array"]
 
+_ROWS = 4096  # written at once: a processor's cache holds them
+
 
 def as_array(X: Any) -> NDArray[Any]:
     """Take anything that numpy understands; cells of lists keep their Python types."""
@@ -68,23 +70,31 @@ def _with_missing(column: Column, missing: NDArray[np.bool_]) -> Column:
 
 def build_array(columns: Sequence[Column], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Put columns side by side in an array of one dtype."""
-    array = np.empty((len(columns[0].values), len(columns)), dtype)
+    cells = [_as_type(column, dtype) for column in columns]
+    array = np.empty((len(cells[0]), len(cells)), dtype)
+    for start in range(0, len(array), _ROWS):
+        rows = slice(start, start + _ROWS)
+        for j, values in enumerate(cells):
+            array[rows, j] = values[rows]
     for j, column in enumerate(columns):
-        if dtype.kind == "O":
-            array[:, j] = to_objects(column)
-            continue
-        values = column.values
-        if dtype.kind in "US" and values.dtype.kind == "O":
-            values = values.astype(dtype.kind)
-            if values.dtype.itemsize > dtype.itemsize:
-                raise DataError(
-                    f"{label(column.name)} needs text longer than X's dtype {dtype} holds. "
-                    "Pass X as an object array or a DataFrame."
-                )
-        array[:, j] = values
-        if column.missing is not None:
+        if column.missing is not None and dtype.kind != "O":
             array[column.missing, j] = "NaT" if dtype.kind in "mM" else np.nan
     return array
+
+
+def _as_type(column: Column, dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Give a column's cells as an array of a dtype takes them."""
+    if dtype.kind == "O":
+        return to_objects(column)
+    values = column.values
+    if dtype.kind in "US" and values.dtype.kind == "O":
+        values = values.astype(dtype.kind)
+        if values.dtype.itemsize > dtype.itemsize:
+            raise DataError(
+                f"{label(column.name)} needs text longer than X's dtype {dtype} holds. "
+                "Pass X as an object array or a DataFrame."
+            )
+    return values
 
 
 def _all_finite(array: NDArray[Any]) -> bool:
