@@ -15,7 +15,7 @@ from mgvae._runtime import torch_generator
 from mgvae.bridge import build_bridge, cross, nearest
 from mgvae.codec import Span
 from mgvae.errors import ParameterError
-from mgvae.generation import exemplars_near, plausibility
+from mgvae.generation import draw_anchors, exemplars_near, plausibility
 from mgvae.likelihood import Likelihood
 from mgvae.mgvae import Stage
 from mgvae.networks import mlp_bodies
@@ -71,9 +71,21 @@ def test_each_code_has_its_own_exemplars_whatever_the_size_of_the_blocks(monkeyp
     codes, centres = torch.eye(5) * 50, torch.eye(5)[[3, 1, 4, 0, 2]] * 50
     which = np.array([4, 0, 0, 2, 3, 1, 4])
     for numbers in (1, 12, 2**22):
-        monkeypatch.setattr("mgvae.generation.MATRIX", numbers)
+        monkeypatch.setattr("mgvae.generation._CACHED", numbers)
         drawn = exemplars_near(codes, which, centres, torch.tensor(0.0), np.random.default_rng(0))
         assert [[3, 1, 4, 0, 2][n] for n in drawn] == which.tolist()
+
+
+def test_of_very_many_anchors_each_is_as_likely_but_a_call_takes_few(monkeypatch):
+    monkeypatch.setattr("mgvae.generation._MOST_ANCHORS", 10)
+    rng = np.random.default_rng(0)
+    calls = [draw_anchors(25, 40, rng) for _ in range(2_000)]
+    assert all(len(np.unique(call)) <= 10 for call in calls)
+    # Draws of a call depend on each other: only the calls' first ones are independent.
+    counts = np.bincount([call[0] for call in calls], minlength=25)
+    assert stats.chisquare(counts).pvalue > 1e-4
+    few = draw_anchors(10, 40, np.random.default_rng(1))
+    assert few.tolist() == np.random.default_rng(1).integers(10, size=40).tolist()
 
 
 @given(st.integers(0, 2**16), st.integers(2, 12))

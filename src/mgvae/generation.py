@@ -27,6 +27,7 @@ from mgvae.vae import VAE, elbo
 
 __all__ = [
     "DecoderOutput",
+    "draw_anchors",
     "exemplars_near",
     "generate",
     "latent_means",
@@ -37,6 +38,7 @@ __all__ = [
 DecoderOutput = Literal["mean", "sample"]
 
 _CACHED = 2**18  # responsibilities that are worked out at once: a processor's cache holds them
+_MOST_ANCHORS = 2**14  # of one call, whose responsibilities for all exemplars are worked out
 
 
 @torch.no_grad()
@@ -152,6 +154,38 @@ def generate(
         decoder_output=decoder_output,
     )
     return encoded, sources if vae.prior == "majority" else np.full(n, -1)
+
+
+def draw_anchors(among: int, n: int, rng: np.random.Generator) -> Positions:
+    """Draw minority rows uniformly, to draw exemplars near them.
+
+    Every anchor costs its responsibilities for all exemplars. So where there are very many, a call
+    draws from 16,384 of them, and another call from others.
+
+    Parameters
+    ----------
+    among : int
+        How many minority rows there are.
+    n : int
+        How many are wanted.
+    rng : numpy.random.Generator
+        Decides.
+
+    Returns
+    -------
+    anchors : ndarray of int of shape (n,)
+        Which rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> anchors = draw_anchors(10**6, 10**5, np.random.default_rng(0))
+    >>> bool(anchors.max() > 990_000), len(np.unique(anchors)) <= 16_384
+    (True, True)
+    """
+    if min(among, n) <= _MOST_ANCHORS:
+        return rng.integers(among, size=n)
+    return rng.choice(among, _MOST_ANCHORS, replace=False)[rng.integers(_MOST_ANCHORS, size=n)]
 
 
 def exemplars_near(

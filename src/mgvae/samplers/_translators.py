@@ -12,6 +12,7 @@ from mgvae.bridge import Bridge, cross, nearest
 from mgvae.errors import DataError
 from mgvae.generation import (
     DecoderOutput,
+    draw_anchors,
     exemplars_near,
     generate,
     latent_means,
@@ -93,7 +94,7 @@ class Translator:
             )
         for_rows, for_noise = seeds.spawn(2)
         rng = np.random.default_rng(for_rows)
-        anchors = rng.integers(len(self.anchors), size=n)
+        anchors = draw_anchors(len(self.anchors), n, rng)
         log_variance = self.vae.log_variance.cpu()
         sources = exemplars_near(self.anchors, anchors, self.centres, log_variance, rng)
         encoded = self._translate(self.centres[torch.from_numpy(sources)], for_noise)
@@ -144,7 +145,7 @@ class Crosser:
     def _generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
         for_rows, for_noise = seeds.spawn(2)
         rng = np.random.default_rng(for_rows)
-        anchors = rng.integers(len(self.minority), size=n)
+        anchors = draw_anchors(len(self.minority), n, rng)
         log_variance = self.vae.log_variance.cpu()
         guides = exemplars_near(self.bridge.means, anchors, self.bridge.centres, log_variance, rng)
         encoded = cross(
