@@ -156,6 +156,13 @@ class Team:
             given: _T = self._fabric.broadcast(value)
         return given
 
+    def agree(self, value: object) -> bool:
+        """Tell every process whether all have the same value."""
+        with self.connected():
+            others = torch.tensor(value != self.from_first(value), device=self.device).float()
+            distributed.all_reduce(others)
+        return not others.item()
+
     def align(self, module: nn.Module) -> None:
         """Give every process the weights that the first one has."""
         if any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in module.modules()):

@@ -97,8 +97,8 @@ def _check_same(job: Job, team: "Team") -> None:
     """Raise if the processes have not been given the same rows."""
     digest = hashlib.sha256(np.ascontiguousarray(job.rows.numpy()).data)
     digest.update(job.codes().data)
-    if digest.digest() != team.from_first(digest.digest()):
+    if not team.agree(digest.digest()):
         raise DataError(
-            f"process {team.rank} has other data than process 0. Processes that train together "
-            "must call fit with the same X and y, in the same order."
+            "the processes have been given different data. Processes that train together must call "
+            "fit with the same X and y, in the same order."
         )
