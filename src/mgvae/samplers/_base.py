@@ -28,10 +28,11 @@ from mgvae._progress import progress_bars
 from mgvae._runtime import enough_memory, resolve_device, seed_sequence, threads
 from mgvae.codec import KindName, NumericScale, append_labels
 from mgvae.codec.images import Channels
-from mgvae.errors import DataError, ParameterError
+from mgvae.errors import ParameterError
 from mgvae.samplers._data import Data, open_data
 from mgvae.samplers._job import Generator, Job, Trained, Unvaried
-from mgvae.samplers._making import Order, Part, make_rows
+from mgvae.samplers._making import Order, Part, check_size, make_rows
+from mgvae.samplers._partition import read_partition
 from mgvae.samplers._presets import Defaults
 from mgvae.samplers._seen import Seen, rows_to_make
 from mgvae.samplers._storable import Storable
@@ -181,7 +182,14 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         """Meet imbalanced-learn's contract, whose own ``fit_resample`` is replaced as a whole."""
         return self.fit_resample(X, y)
 
-    def generate(self, n: int, label: Any, random_state: Any = None) -> Any:
+    def generate(
+        self,
+        n: int,
+        label: Any,
+        random_state: Any = None,
+        *,
+        partition: tuple[int, int] | None = None,
+    ) -> Any:
         """Make new rows of one class.
 
         Parameters
@@ -193,6 +201,9 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         random_state : None, int, RandomState or Generator
             Decides the rows. None gives other rows at every call, in an order that the sampler's
             own ``random_state`` decides.
+        partition : tuple of int, optional
+            ``(i, k)`` makes only part i of k, counted from 0: parts may be made anywhere, in any
+            order, and together are ``n`` rows that the number ``random_state`` and k decide.
 
         Returns
         -------
@@ -202,9 +213,13 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         check_is_fitted(self, "classes_")
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
             raise ParameterError(f"n must be a whole number of at least 0; got {n!r}.")
-        self._check_size(int(n), self._data)
         code = self._trained_code(label)
-        seeds, first = self._later(random_state, int(n))
+        if partition is None:
+            seeds, first = self._later(random_state, int(n))
+        else:
+            n, before, seeds = read_partition(int(n), partition, random_state)
+            first = sum(self.sampling_strategy_.values()) + before
+        check_size(int(n), self._data)
         orders = [self._order(code, int(n), seeds)]
         parts = list(make_rows(self._data, orders, seeds, first=first, n_threads=self.n_threads))
         with enough_memory(f"keeping {n} new rows", _FEWER_ROWS):
@@ -247,7 +262,7 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         classes, codes = np.unique(labels, return_inverse=True)
         new_rows = rows_to_make(self.sampling_strategy, classes, codes)
         data.codec.fit(contents)
-        self._check_size(sum(new_rows.values()), data)
+        check_size(sum(new_rows.values()), data)
         seen = Seen(data, X[:0], classes, codes, new_rows)
         self._learn(seen, lambda: torch.from_numpy(data.codec.encode(contents)))
         data.validate(self, X, reset=True)
@@ -376,16 +391,6 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
             f"{[str(known) for known in trained]}. A class is learned when sampling_strategy asks "
             "for new rows of it."
         )
-
-    def _check_size(self, n: int, data: Data) -> None:
-        needed = n * data.bytes_per_row
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-        if needed > memory:
-            raise DataError(
-                f"{n} synthetic rows need about {needed / 2**30:.0f} GiB, more than the "
-                f"{memory / 2**30:.0f} GiB of this machine. Ask for fewer in sampling_strategy, or "
-                "call generate() several times for parts."
-            )
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn and imbalanced-learn what goes in."""

@@ -111,6 +111,7 @@ def _finetune_class(work: ClassWork, callback: Callback | None) -> Tuned:
                 candidates=settings.ewc_candidates, fraction=settings.validation_fraction,
                 patience=settings.patience, team=team,
             )  # fmt: skip
+        weight = weight if team is None else team.from_first(weight)
     consolidation = Consolidation(vae, fisher, weight) if fisher is not None else None
     early_stopping = None
     if settings.early_stopping and len(minority) >= ENOUGH:

@@ -1,15 +1,17 @@
 """New rows, part by part: however many there are, one part is in memory at a time."""
 
+import os
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from mgvae._runtime import enough_memory, threads
+from mgvae.errors import DataError
 from mgvae.samplers._data import Data
 from mgvae.samplers._job import Generator, Positions
 
-__all__ = ["Order", "Part", "make_rows"]
+__all__ = ["Order", "Part", "check_size", "make_rows"]
 
 _FEWER = "Ask for fewer in sampling_strategy, or call generate() several times for parts."
 
@@ -79,3 +81,15 @@ def make_rows(
                 rows = data.decode(encoded.numpy(), rng, first)
             first += size
             yield Part(code, rows, sources, np.full(size, -1) if anchors is None else anchors)
+
+
+def check_size(n: int, data: Data) -> None:
+    """Raise if so many rows could not be in memory at once."""
+    needed = n * data.bytes_per_row
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > memory:
+        raise DataError(
+            f"{n} synthetic rows need about {needed / 2**30:.0f} GiB, more than the "
+            f"{memory / 2**30:.0f} GiB of this machine. Ask for fewer in sampling_strategy, or "
+            "call generate() several times for parts (partition)."
+        )
