@@ -16,7 +16,7 @@ be forbidden to be its own exemplar (leave-one-out, from the Exemplar VAE).
 """
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 __all__ = [
+    "Own",
     "draw_and_compare",
     "log_majority_mixture",
     "log_standard_normal",
@@ -32,6 +33,25 @@ __all__ = [
 ]
 
 _LOG_2PI = math.log(2.0 * math.pi)
+
+
+class Own(NamedTuple):
+    """Where samples are their own exemplars, and what is left to them.
+
+    Attributes
+    ----------
+    places : int Tensor of shape (k,)
+        Places of such pairs in the (n, S) matrix of samples and exemplars, row by row.
+    log_others : Tensor of shape (n,)
+        Logarithm of how many other exemplars a sample has.
+    """
+
+    places: Tensor
+    log_others: Tensor
+
+    def to(self, device: torch.device) -> "Own":
+        """Move it to a device."""
+        return Own(self.places.to(device), self.log_others.to(device))
 
 
 def log_standard_normal(z: Tensor) -> Tensor:
@@ -57,7 +77,7 @@ def log_standard_normal(z: Tensor) -> Tensor:
 
 
 def log_majority_mixture(
-    z: Tensor, means: Tensor, log_variance: Tensor, own: Tensor | None = None
+    z: Tensor, means: Tensor, log_variance: Tensor, own: Own | None = None
 ) -> Tensor:
     r"""Log-density of the majority mixture, Eq. 3 averaged over exemplars.
 
@@ -69,9 +89,8 @@ def log_majority_mixture(
         The encoder's means :math:`c_n` of the exemplars.
     log_variance : Tensor, scalar
         :math:`\log s^2`.
-    own : int Tensor of shape (2, k), optional
+    own : Own, optional
         Pairs of a sample and an exemplar that are the same row: such components are left out.
-        Every sample must keep one, see :func:`own_exemplars`.
 
     Returns
     -------
@@ -86,10 +105,10 @@ def log_majority_mixture(
     >>> round(log_majority_mixture(z, centres, torch.tensor(0.0)).item(), 4)
     -2.2178
     """
-    logits, count = _component_logits(z, means, log_variance), _count(z, means, own)
+    logits = _component_logits(z, means, log_variance)
     if own is not None:
-        logits = logits.index_put((own[0], own[1]), logits.new_tensor(-math.inf))
-    return logits.logsumexp(-1) - _shared(z, log_variance) - count
+        logits = logits.flatten().index_fill(0, own.places, -math.inf).view_as(logits)
+    return logits.logsumexp(-1) - _shared(z, log_variance) - _log_count(z, means, own)
 
 
 def draw_and_compare(
@@ -98,7 +117,7 @@ def draw_and_compare(
     noise: Tensor,
     means: Tensor,
     prior_log_variance: Tensor,
-    own: Tensor | None = None,
+    own: Own | None = None,
 ) -> tuple[Tensor, Tensor]:
     r"""Draw codes from q and compare q with the majority mixture there, with a fast gradient.
 
@@ -116,7 +135,7 @@ def draw_and_compare(
         Latent means of the exemplars.
     prior_log_variance : Tensor, scalar
         :math:`\log s^2`.
-    own : int Tensor of shape (2, k), optional
+    own : Own, optional
         See :func:`log_majority_mixture`.
 
     Returns
@@ -149,42 +168,38 @@ class _DrawAndCompare(torch.autograd.Function):
         noise: Tensor,
         means: Tensor,
         prior_log_variance: Tensor,
-        own: Tensor | None,
+        own: Own | None,
     ) -> tuple[Tensor, Tensor]:
-        moves = torch.exp(0.5 * log_variance).mul_(noise)
+        moves = (0.5 * log_variance).exp_().mul_(noise)
         z = mean + moves
-        logits = _component_logits(z, means, prior_log_variance)
+        precision = torch.exp(-prior_log_variance)
+        scaled = z * precision
+        logits = torch.addmm(means.square().sum(-1) * (-0.5 * precision), scaled, means.T)
         if own is not None:
-            logits[own[0], own[1]] = -math.inf
+            logits.view(-1).index_fill_(0, own.places, -math.inf)
         weights = torch.softmax(logits, -1)
-        total = logits.amax(-1) - weights.amax(-1).log()  # logsumexp: the largest weight is not 0
-        log_p = total - _shared(z, prior_log_variance) - _count(z, means, own)
-        log_q = -0.5 * ((noise.square() + log_variance).sum(-1) + z.shape[-1] * _LOG_2PI)
-        ctx.save_for_backward(z, moves, means, prior_log_variance, weights)
-        return z, log_q - log_p
+        total = logits.amax(-1) - weights.amax(-1).log_()  # logsumexp: the largest weight is not 0
+        squares = scaled.mul_(z).addcmul_(noise, noise, value=-1.0).sub_(log_variance).sum(-1)
+        divergence = squares.add_(z.shape[-1] * prior_log_variance).mul_(0.5).sub_(total)
+        ctx.save_for_backward(z, moves, means, precision, weights)
+        return z, divergence.add_(_log_count(z, means, own))
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        z, moves, means, log_variance, weights = ctx.saved_tensors
+        z, moves, means, precision, weights = ctx.saved_tensors
         for_z, g = gradients[0], gradients[1].unsqueeze(-1)  # (n, d), (n, 1)
-        precision = torch.exp(-log_variance)
         shares = weights * g  # (n, S)
-        column = shares.sum(0).unsqueeze(-1)  # (S, 1)
-        pulled = shares @ means  # (n, d)
-        pushed = g * z
-        for_z = for_z + precision * (pushed - pulled)
-        distances = (z * (pushed - 2.0 * pulled)).sum() + (column * means.square()).sum()
-        return (
-            for_z,
-            0.5 * (for_z * moves - g),
-            None,
-            precision * (column * means - shares.T @ z),
-            0.5 * (z.shape[-1] * g.sum() - precision * distances),
-            None,
-        )
+        pull = precision * (g * z - shares @ means)  # of the mixture on the codes, (n, d)
+        for_means = torch.addmm(shares.sum(0).unsqueeze(-1) * means, shares.T, z, alpha=-1.0)
+        for_means *= precision
+        stretched = (z * pull).sum() + (means * for_means).sum()  # Euler: |z - c|^2 is homogeneous
+        for_z = for_z + pull
+        for_log_variance = (for_z * moves).sub_(g).mul_(0.5)
+        for_prior = 0.5 * (z.shape[-1] * g.sum() - stretched)
+        return for_z, for_log_variance, None, for_means, for_prior, None
 
 
-def own_exemplars(batch: NDArray[np.int64], exemplars: NDArray[np.int64]) -> Tensor:
+def own_exemplars(batch: NDArray[np.int64], exemplars: NDArray[np.int64]) -> Own:
     """Find where a row of the batch is its own exemplar, unless it has no other.
 
     Parameters
@@ -194,28 +209,22 @@ def own_exemplars(batch: NDArray[np.int64], exemplars: NDArray[np.int64]) -> Ten
 
     Returns
     -------
-    own : int Tensor of shape (2, k)
-        Pairs of places in the batch and among the exemplars, for :func:`log_majority_mixture`.
+    own : Own
+        For :func:`log_majority_mixture`.
 
     Examples
     --------
     >>> import numpy as np
-    >>> own_exemplars(np.array([4, 7]), np.array([7, 5]))
-    tensor([[1],
-            [0]])
+    >>> own_exemplars(np.array([4, 7]), np.array([7, 5])).places
+    tensor([2])
     """
-    order = np.argsort(batch)
-    ordered = batch[order]
-    first = np.searchsorted(ordered, exemplars, "left")
-    last = np.searchsorted(ordered, exemplars, "right")
-    times = last - first
-    column = np.repeat(np.arange(len(exemplars)), times)
-    within = np.arange(len(column)) - np.repeat(np.cumsum(times) - times, times)
-    own = np.stack([order[first[column] + within], column])
-    others = len(exemplars) - np.bincount(own[0], minlength=len(batch))
+    places = np.flatnonzero(batch[:, None] == exemplars)
+    sample = places // len(exemplars)
+    others = len(exemplars) - np.bincount(sample, minlength=len(batch))
     if not others.all():
-        own = own[:, others[own[0]] > 0]
-    return torch.from_numpy(own)
+        places = places[others[sample] > 0]
+        others[others == 0] = len(exemplars)
+    return Own(torch.from_numpy(places), torch.from_numpy(np.log(others)))
 
 
 def responsibilities(z: Tensor, means: Tensor, log_variance: Tensor) -> Tensor:
@@ -259,8 +268,6 @@ def _shared(z: Tensor, log_variance: Tensor) -> Tensor:
     return 0.5 * (squares + z.shape[-1] * (_LOG_2PI + log_variance))
 
 
-def _count(z: Tensor, means: Tensor, own: Tensor | None) -> Tensor | float:
+def _log_count(z: Tensor, means: Tensor, own: Own | None) -> Tensor | float:
     """Give the logarithm of how many components each code has."""
-    if own is None:
-        return math.log(len(means))
-    return (len(means) - torch.bincount(own[0], minlength=len(z))).to(z.dtype).log()
+    return math.log(len(means)) if own is None else own.log_others.to(z)

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 
 from mgvae.likelihood import Likelihood
-from mgvae.networks import Bodies
-from mgvae.prior import draw_and_compare, log_majority_mixture, log_standard_normal
+from mgvae.networks import Bodies, Dense, two_heads
+from mgvae.prior import Own, draw_and_compare, log_majority_mixture, log_standard_normal
 
 __all__ = [
     "VAE",
@@ -114,10 +114,12 @@ class Elbo:
 
     def terms(self) -> Mapping[str, Tensor]:
         """Name the parts, as means to be lowered."""
+        loss = (self.divergence - self.reconstruction).mean()
+        divergence = self.divergence.detach().mean()
         return {
-            "loss": (self.divergence - self.reconstruction).mean(),
-            "reconstruction": -self.reconstruction.detach().mean(),
-            "divergence": self.divergence.detach().mean(),
+            "loss": loss,
+            "reconstruction": loss.detach() - divergence,
+            "divergence": divergence,
         }
 
 
@@ -176,7 +178,7 @@ def elbo_with_exemplars(
     vae: VAE,
     rows: Tensor,
     noise: Tensor,
-    own: Tensor | None = None,
+    own: Own | None = None,
     remembered: Tensor | None = None,
     gather: Callable[[Tensor], Tensor] | None = None,
 ) -> Elbo:
@@ -190,7 +192,7 @@ def elbo_with_exemplars(
         The batch, then the exemplars.
     noise : Tensor of shape (n, d)
         Standard normal draws.
-    own : int Tensor of shape (2, k), optional
+    own : Own, optional
         Pairs of a row and an exemplar that are the same and must not be (leave-one-out).
     remembered : Tensor of shape (R, d), optional
         Latent means of other exemplars, from earlier steps.
@@ -216,16 +218,31 @@ def elbo_with_exemplars(
     n = noise.shape[0]
     if vae.prior == "standard":
         return elbo(vae, rows[:n], noise)
-    features, others = vae.encoder(rows).split([n, len(rows) - n])
-    mean, centres = vae.mean_head(features), vae.mean_head(others)
+    mean, centres, log_variance = _heads(vae, _learn(vae.encoder, rows), n)
     if gather is not None:
-        centres = gather(centres)
+        centres = gather(centres.contiguous())
     everyone = centres if remembered is None else torch.cat([centres, remembered])
-    log_variance = vae.log_posterior_variance(features, mean)
     z, divergence = draw_and_compare(mean, log_variance, noise, everyone, vae.log_variance, own)
-    return Elbo(vae.likelihood.log_prob(rows[:n], vae.decoder(z)), divergence, centres)
+    return Elbo(vae.likelihood.learn(rows[:n], _learn(vae.decoder, z)), divergence, centres)
 
 
 def join(a: Tensor, b: Tensor | None) -> Tensor:
     """Put a condition beside rows or codes, if there is one."""
     return a if b is None else torch.cat([a, b], -1)
+
+
+def _learn(body: nn.Module, rows: Tensor) -> Tensor:
+    """Run a body, with a faster gradient if it has one."""
+    outputs: Tensor = body.learn(rows) if isinstance(body, Dense) else body(rows)
+    return outputs
+
+
+def _heads(vae: VAE, features: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Give the means of the first n rows and of the others, and log-variances of the first n."""
+    sizes = [n, len(features) - n]
+    if vae.log_variance_head is None:
+        mean, centres = torch.split(vae.mean_head(features), sizes)
+        return mean, centres, vae.log_posterior_variance(features[:n], mean)
+    means, log_variance = two_heads(features, vae.mean_head, vae.log_variance_head, n)
+    mean, centres = torch.split(means, sizes)
+    return mean, centres, log_variance

@@ -6,6 +6,7 @@ from itertools import pairwise
 from torch import nn
 
 from mgvae.networks._bodies import Bodies
+from mgvae.networks._dense import Dense
 
 __all__ = ["mlp", "mlp_bodies"]
 
@@ -54,6 +55,6 @@ def mlp_bodies(
     >>> bodies.features
     300
     """
-    encoder = nn.Sequential(mlp([width + condition_size, *hidden_sizes]), nn.ReLU(inplace=True))
-    decoder = mlp([latent_size + condition_size, *reversed(hidden_sizes), width])
+    encoder = Dense(mlp([width + condition_size, *hidden_sizes]), nn.ReLU(inplace=True))
+    decoder = Dense(*mlp([latent_size + condition_size, *reversed(hidden_sizes), width]))
     return Bodies(encoder, hidden_sizes[-1], decoder)
