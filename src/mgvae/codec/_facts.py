@@ -201,6 +201,8 @@ class LevelFacts:
                     self.counts[level] = times
         if self.distinct:
             self.naming.observe(found)
+        else:  # as if it had never looked: what it saw depends on the batches
+            self.naming = Naming()
 
     def ordered(self, declared: tuple[Level, ...] | None) -> list[Level]:
         """Give the levels in the order of their type, or sorted."""

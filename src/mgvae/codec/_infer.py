@@ -264,7 +264,7 @@ class Observed:
 def _is_prose(facts: LevelFacts) -> bool:
     """Whether levels are long, of several words and mostly different."""
     levels = facts.counts
-    if facts.count < _ENOUGH or len(levels) < _TEXT_SHARE * facts.count:
+    if facts.count < _ENOUGH or len(levels) < _TEXT_SHARE * sum(levels.values()):
         return False
     length = sum(map(len, levels)) / len(levels)  # type: ignore[arg-type]
     words = sum(len(str(level).split()) for level in levels) / len(levels)
