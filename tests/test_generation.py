@@ -225,7 +225,7 @@ def test_bridge_from_one_or_two_rows_of_a_class(n):
     assert np.isfinite(made).all()
 
 
-def test_weight_of_the_penalty_is_the_one_that_explains_rows_held_out_best():
+def test_weight_of_the_penalty_is_the_one_that_tells_rows_held_out_from_the_majority():
     """A weight under which nothing can move loses where the minority is not the majority."""
     vae, rows = small_vae(), rows_of(200, 3)
     minority, majority = np.arange(40), np.arange(40, 200)

@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
 from mgvae.errors import DivergenceError
 from mgvae.ewc import Consolidation
+from mgvae.generation import latent_means, plausibility
 from mgvae.mgvae import EarlyStopping, Stage, finetune
-from mgvae.rows import Positions
+from mgvae.rows import Positions, take
 from mgvae.vae import VAE
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ __all__ = ["ENOUGH", "choose_ewc_weight", "hold_out"]
 ENOUGH = 25  # minority rows from which a part can be held out
 _LOOKS = 20  # at the rows held out, in one fine-tuning
 _SHORTER = 4  # the steps of a trial, as a part of those of a fine-tuning
+_JUDGES = 1_000  # majority rows that a trial is judged with
 
 
 def hold_out(
@@ -51,7 +54,13 @@ def choose_ewc_weight(
     patience: int,
     team: "Team | None" = None,
 ) -> float:
-    """Choose the penalty's weight by the likelihood of rows held out, in a quarter of the steps.
+    """Choose the penalty's weight by how well rows held out are told from the majority.
+
+    Each candidate fine-tunes for a quarter of the steps, up to the moment when the rows held out
+    are most likely. There every row has a score, log p(x) after fine-tuning less log p(x) before:
+    how much the model has learned about it. What counts is the area under the ROC curve of this
+    score, between the rows held out and majority rows. Likelihood alone would not do: a model that
+    hardly moves, and goes on making majority rows, explains a few rows held out best.
 
     Parameters
     ----------
@@ -69,24 +78,35 @@ def choose_ewc_weight(
     Returns
     -------
     weight : float
-        The candidate that explains the rows held out best, at its best moment.
+        The candidate with the largest area; of several, the smallest.
     """
     middle = candidates[len(candidates) // 2]
     if fisher is None or len(minority) < ENOUGH or not stage.steps or len(candidates) == 1:
         return middle
-    for_held_out, for_training = seeds.spawn(2)
+    for_held_out, for_training, for_judges = seeds.spawn(3)
     shorter = replace(stage, steps=max(1, stage.steps // _SHORTER))
     kept, held_out = hold_out(minority, fraction, shorter.steps, patience, for_held_out)
-    lowest = {}
+    n_judges = min(2 * _JUDGES, len(majority))
+    rng = np.random.default_rng(for_judges)
+    judges = majority[rng.choice(len(majority), n_judges, replace=False)]
+    others, exemplars = judges[n_judges // 2 :], judges[: (n_judges + 1) // 2]
+    asked = take(rows, np.concatenate([held_out.rows, others]))
+    is_minority = np.arange(len(asked)) < len(held_out.rows)
+
+    def score(vae: VAE) -> Tensor:
+        return plausibility(vae, asked, latent_means(vae, rows, exemplars))
+
+    before = score(pretrained)
+    areas = {}
     for weight in candidates:
         vae = copy.deepcopy(pretrained)
         try:
-            history = finetune(
+            finetune(
                 vae, rows, kept, majority, shorter, copy.deepcopy(for_training),
                 consolidation=Consolidation(vae, fisher, weight), early_stopping=held_out,
                 name=f"trial of ewc_weight={weight:g}", team=team,
             )  # fmt: skip
         except DivergenceError:  # the weight is too large for these steps
             continue
-        lowest[weight] = min(value for _, value in history.validation)
-    return min(lowest, key=lambda weight: lowest[weight], default=middle)
+        areas[weight] = float(roc_auc_score(is_minority, (score(vae) - before).numpy()))
+    return max(areas, key=lambda weight: areas[weight], default=middle)

@@ -120,9 +120,9 @@ class MGVAE(GenerativeSampler):
     ewc_weight : float, default="auto"
         Weight of the penalty on moving what the majority needs (the paper's lambda); 0 is none.
         ``"auto"`` tries 0, 1 and 100 (small grey images 0, 0.1 and 10) for a class of at least 25
-        rows, with a fifth of them held out, takes the weight under which these are most likely,
-        and then learns from all rows. A smaller class takes the middle one, images with
-        convolutions 0.1. See ``ewc_weights_``.
+        rows, with a fifth of them held out, takes the weight under which these are told best from
+        majority rows, and then learns from all rows. A smaller class takes the middle one,
+        images with convolutions 0.1. See ``ewc_weights_``.
     fisher_samples : int, default=60
         Generated rows from which the importance of the weights is estimated.
     early_stopping : bool, default=False
