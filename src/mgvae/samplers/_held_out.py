@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["ENOUGH", "choose_ewc_weight", "hold_out"]
 
 ENOUGH = 25  # minority rows from which a part can be held out
+_MOST = 4096  # rows that are held out
 _LOOKS = 20  # at the rows held out, in one fine-tuning
 _SHORTER = 4  # the steps of a trial, as a part of those of a fine-tuning
 _JUDGES = 1_000  # majority rows that a trial is judged with
@@ -36,7 +37,7 @@ def hold_out(
 ) -> tuple[Positions, EarlyStopping]:
     """Divide a class into rows to learn from and rows to look at."""
     shuffled = np.random.default_rng(seeds).permutation(minority)
-    n = max(1, round(fraction * len(minority)))
+    n = min(max(1, round(fraction * len(minority))), _MOST)
     return np.sort(shuffled[n:]), EarlyStopping(shuffled[:n], max(1, steps // _LOOKS), patience)
 
 

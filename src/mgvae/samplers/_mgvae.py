@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 __all__ = ["MGVAE"]
 
 _AUTO = StrOptions({"auto"})
-_MOST_CENTRES = 2**18  # majority rows that are translated; of more, so many are drawn
+_MOST_CENTRES = 2**18  # majority rows that are translated; of more, so many are drawn,
+_MOST_ANCHORS = 2**16  # and likewise minority rows to start from
 
 
 class MGVAE(GenerativeSampler):
@@ -428,11 +429,13 @@ class MGVAE(GenerativeSampler):
     ) -> Generator:
         """Give a class's model what it generates from; the majority's own is only translated."""
         majority, minority = job.members[job.majority], job.members[code]
+        rng = np.random.default_rng(seeds.spawn(1)[0])
+        if len(minority) > _MOST_ANCHORS:
+            minority = np.sort(rng.choice(minority, _MOST_ANCHORS, replace=False))
         if self.generation == "bridge" and code != job.majority:
             bridge = build_bridge(vae, job.rows, minority, majority, job.spans, seeds)
             return Crosser(vae, bridge, minority, majority[bridge.guides], self._manner())
         if len(majority) > _MOST_CENTRES:
-            rng = np.random.default_rng(seeds)
             majority = np.sort(rng.choice(majority, _MOST_CENTRES, replace=False))
         anchors = None
         if self.generation == "responsibility" and code != job.majority:
