@@ -8,6 +8,7 @@ old file or the new one, never half of one.
 import errno
 import os
 import secrets
+import shutil
 import stat
 import sys
 from collections.abc import Iterator
@@ -15,7 +16,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-__all__ = ["atomic_write", "check_writable", "sync_folder", "sync_tree", "write_stdout"]
+__all__ = [
+    "atomic_folder",
+    "atomic_write",
+    "check_writable",
+    "sync_folder",
+    "sync_tree",
+    "write_stdout",
+]
 
 
 @contextmanager
@@ -66,6 +74,38 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     except BaseException:
         with suppress(OSError):
             beside.unlink()
+        raise
+    sync_folder(target.parent)
+
+
+@contextmanager
+def atomic_folder(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Give a folder to fill that takes its place only when the block ends without an error.
+
+    Parameters
+    ----------
+    path : path
+        Where the folder shall be; there may be an empty one.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     with atomic_folder(Path(place, "new")) as folder:
+    ...         _ = (folder / "a.txt").write_bytes(b"whole")
+    ...     Path(place, "new", "a.txt").read_bytes()
+    b'whole'
+    """
+    target = Path(path).resolve()
+    beside = target.with_name(f".{target.name[:64]}.{secrets.token_hex(6)}.tmp")
+    beside.mkdir()
+    try:
+        yield beside
+        sync_tree(beside)
+        beside.replace(target)
+    except BaseException:
+        shutil.rmtree(beside, ignore_errors=True)
         raise
     sync_folder(target.parent)
 

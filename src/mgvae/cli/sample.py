@@ -2,18 +2,14 @@
 
 import secrets
 import time
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
-from mgvae.cli._model import Model, open_model
+from mgvae.cli._model import Model
 from mgvae.cli._options import Debug, Force, Formulas, Json, OutputFormat, Quiet, Seed
-from mgvae.errors import DataError, ParameterError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from mgvae.samplers._base import GenerativeSampler
+from mgvae.errors import ParameterError
 
 __all__ = ["EXAMPLES", "sample"]
 
@@ -21,6 +17,7 @@ EXAMPLES = """\b
 Examples:
   mgvae sample model.safetensors --label fraud -n 10000 -o new.csv
   mgvae sample model.safetensors --label 1 -n 500 --target y --seed 7 -o - > new.csv
+  mgvae sample model.safetensors -n 1000000000 --partitions 2000 --jobs 16 -o new
 """
 
 
@@ -30,7 +27,10 @@ def sample(
     output: Annotated[
         str,
         typer.Option(
-            "--output", "-o", metavar="OUTPUT", help="File to write; - is standard output."
+            "--output",
+            "-o",
+            metavar="OUTPUT",
+            help="File to write, or folder with --partitions; - is standard output.",
         ),
     ],
     label: Annotated[
@@ -40,6 +40,21 @@ def sample(
     target: Annotated[
         str | None, typer.Option("--target", "-t", metavar="COLUMN", help="Add a column of it.")
     ] = None,
+    partitions: Annotated[
+        int | None,
+        typer.Option(
+            metavar="K",
+            min=1,
+            help="Write a folder of K files, Parquet unless said otherwise: for more rows than "
+            "memory holds.",
+        ),
+    ] = None,
+    jobs: Annotated[
+        int,
+        typer.Option(
+            metavar="N", help="Files written at once, which changes no row; -1 is all cores."
+        ),
+    ] = 1,
     seed: Seed = None,
     output_format: OutputFormat = None,
     csv_formulas: Formulas = "keep",
@@ -50,68 +65,38 @@ def sample(
 ) -> None:
     """Make new rows of one class with a model that was saved."""
     from mgvae import files
+    from mgvae.cli._draw import Draw, check_folder, write_file, write_folder
     from mgvae.cli._output import check_output, print_json
     from mgvae.cli._summary import printable
 
     started = time.perf_counter()
-    if output == "-" and json:
-        raise ParameterError("--json and --output - would both write to standard output.")
-    check_output(output, force=force)
+    if jobs == 0:
+        raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
+    if partitions is None:
+        if jobs != 1:
+            raise ParameterError("--jobs is for --partitions: one file is written by one process.")
+        if output == "-" and json:
+            raise ParameterError("--json and --output - would both write to standard output.")
+        check_output(output, force=force)
+    else:
+        if partitions > rows:
+            raise ParameterError(f"--partitions must be at most the {rows} rows; got {partitions}.")
+        check_folder(output)
+        if output_format is None and not Path(output).suffix:
+            output_format = "parquet"
     write_as = files.find_format(output, output_format, option="--output-format")
-    sampler = open_model(model).sampler
-    wanted = _find_label(sampler, label)
     seed = secrets.randbelow(2**32) if seed is None else seed
-    table = _table(sampler.generate(rows, wanted, random_state=seed))
-    if target is not None:
-        if target in table.column_names:
-            raise ParameterError(f"--target: there is a column {target!r} already.")
-        table = table.append_column(target, [[_plain(wanted)] * rows])
-    files.write(
-        table,
-        output,
-        files.TableFile(table, write_as),
-        format=write_as,
-        escape_formulas=csv_formulas == "escape",
-    )
+    draw = Draw(model, rows, label, target, seed, write_as, csv_formulas == "escape")
+    if partitions is None:
+        write_file(draw, output)
+    else:
+        write_folder(draw, output, partitions, jobs)
     seconds = round(time.perf_counter() - started, 3)
     if json:
-        print_json(
-            {"output": output, "rows": rows, "label": str(wanted), "seed": seed, "seconds": seconds}
-        )
+        found = {"output": output, "rows": rows, "label": str(draw.find_label()), "seed": seed}
+        parts = {} if partitions is None else {"partitions": partitions}
+        print_json({**found, **parts, "seconds": seconds})
     elif not quiet:
         where = "standard output" if output == "-" else printable(output)
-        typer.echo(f"Wrote {rows:,} rows to {where}, seed {seed}.", err=output == "-")
-
-
-def _find_label(sampler: "GenerativeSampler", label: str | None) -> Any:
-    known = {str(sampler.classes_[code]): sampler.classes_[code] for code in sampler._generators}
-    if label is None and len(known) == 1:
-        return next(iter(known.values()))
-    if label not in known:
-        said = "is needed" if label is None else f"{label!r} is not a class that this model makes"
-        raise ParameterError(f"--label {said}; it makes: {', '.join(known)}.")
-    return known[label]
-
-
-def _plain(label: Any) -> Any:
-    return label.item() if hasattr(label, "item") else label
-
-
-def _table(made: Any) -> "pa.Table":
-    """Give new rows, in whichever container, as an Arrow table."""
-    import numpy as np
-    import pyarrow as pa
-    from narwhals import dependencies as of
-
-    if of.is_pyarrow_table(made):
-        return made
-    if of.is_polars_dataframe(made):
-        return made.to_arrow()
-    if of.is_pandas_dataframe(made):
-        named = made.set_axis([str(name) for name in made.columns], axis=1)
-        return pa.Table.from_pandas(named, preserve_index=False).replace_schema_metadata()
-    array = np.array(made, dtype=object) if isinstance(made, list) else made
-    if array.ndim != 2:
-        raise DataError("MODEL makes images, which are no rows of a table. Load it in Python.")
-    cells = {f"c{j}": pa.array(array[:, j], from_pandas=True) for j in range(array.shape[1])}
-    return pa.table(cells)
+        parts_text = "" if partitions is None else f", in {partitions:,} files"
+        typer.echo(f"Wrote {rows:,} rows to {where}{parts_text}, seed {seed}.", err=output == "-")

@@ -2,7 +2,6 @@
 
 import csv
 import os
-import secrets
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae._atomic import check_writable, sync_folder, sync_tree
+from mgvae._atomic import atomic_folder, check_writable
 from mgvae.errors import DataError, ParameterError
 from mgvae.images._files import (
     SUFFIXES,
@@ -202,10 +201,7 @@ def write_folder(
     """
     check_new_folder(output, source)
     _check_names(found.files, [*found.labels.tolist(), *made_labels])
-    target = Path(output).resolve()
-    beside = target.with_name(f".{target.name[:64]}.{secrets.token_hex(6)}.tmp")
-    beside.mkdir()
-    try:
+    with atomic_folder(output) as beside:
         lines: list[tuple[str, str, int, str]] = []
         for label in sorted({*found.labels.tolist(), *made_labels}):
             (beside / label).mkdir()
@@ -225,13 +221,7 @@ def write_folder(
             writer = csv.writer(file)
             writer.writerow(("file", "class", "synthetic", "source_file"))
             writer.writerows(lines)
-        sync_tree(beside)
-        beside.replace(target)
-    except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
-        raise
-    sync_folder(target.parent)
-    return target
+    return Path(output).resolve()
 
 
 def _check_names(files: Sequence[str], labels: Sequence[str]) -> None:

@@ -27,22 +27,24 @@ def read_partition(n: int, partition: Any, random_state: Any) -> Partition:
     >>> [read_partition(10, (i, 3), random_state=0)[:2] for i in range(3)]
     [(3, 0), (3, 3), (4, 6)]
     """
-    try:
-        i, k = (int(number) for number in partition if not isinstance(number, bool | float))
-    except (TypeError, ValueError):
-        i = k = -1
+    match partition:
+        case (int() | np.integer() as i, int() | np.integer() as k):
+            pass
+        case _:
+            i = k = -1
     if not 0 <= i < k:
         raise ParameterError(
             "partition must be two whole numbers: which part, counted from 0, and how many there "
             f"are, such as (0, 8); got {partition!r}."
         )
-    whole = isinstance(random_state, int | np.integer) and not isinstance(random_state, bool)
-    if not whole or random_state < 0:
+    if not isinstance(random_state, int | np.integer) or random_state < 0:
         raise ParameterError(
             "partition needs a random_state that is a whole number, the same for all parts, from "
             f"which each part's own seed is derived; got {random_state!r}."
         )
     start, stop = n * i // k, n * (i + 1) // k
     return Partition(
-        stop - start, start, np.random.SeedSequence(int(random_state), spawn_key=(_BRANCH, k, i))
+        stop - start,
+        start,
+        np.random.SeedSequence(int(random_state), spawn_key=(_BRANCH, int(k), int(i))),
     )
