@@ -22,7 +22,7 @@ from torch import Tensor
 
 from mgvae._runtime import torch_generator
 from mgvae.codec import Span
-from mgvae.generation import latent_means
+from mgvae.generation import decode, latent_means
 from mgvae.rows import BLOCK, MATRIX, Positions, take
 from mgvae.vae import VAE
 
@@ -211,7 +211,7 @@ def cross(
         share = torch.rand(2, len(m), 1, generator=generator, device=device)
         z = mean + _APPROACH * share[0] * (c.to(device) - mean)
         z += (_NOISE * temperature) * deviation * noise
-        x = vae.likelihood.mean(vae.decoder(z)) + take(bridge.residuals, m).to(device)
+        x = vae.likelihood.mean(decode(vae, z)) + take(bridge.residuals, m).to(device)
         x += (_BORROWED * share[1]) * take(bridge.differences, g).to(device)
         made.append(vae.likelihood.realise(x, generator).cpu())
     return torch.cat(made) if made else torch.empty(0, vae.likelihood.width)

@@ -27,6 +27,7 @@ from mgvae.vae import VAE, elbo
 
 __all__ = [
     "DecoderOutput",
+    "decode",
     "draw_anchors",
     "exemplars_near",
     "generate",
@@ -38,6 +39,7 @@ __all__ = [
 DecoderOutput = Literal["mean", "sample"]
 
 _CACHED = 2**18  # responsibilities that are worked out at once: a processor's cache holds them
+_PIECE = 2**12  # rows that pass through a decoder at once, for the same reason
 _MOST_ANCHORS = 2**14  # of one call, whose responsibilities for all exemplars are worked out
 
 
@@ -65,6 +67,26 @@ def latent_means(vae: VAE, rows: Tensor, positions: Positions) -> Tensor:
         for start in range(0, len(positions), BLOCK)
     ]
     return torch.cat(means) if means else torch.empty(0, vae.latent_size)
+
+
+def decode(vae: VAE, z: Tensor) -> Tensor:
+    """Give the decoder's raw outputs, in pieces whose activations a processor's cache holds.
+
+    Parameters
+    ----------
+    vae : VAE
+        The model.
+    z : Tensor of shape (n, d)
+        Latent codes.
+
+    Returns
+    -------
+    raw : Tensor of shape (n, width)
+        On the model's device.
+    """
+    pieces = z.tensor_split(-(-len(z) // _PIECE)) if z.device.type == "cpu" and len(z) else (z,)
+    raw: list[Tensor] = [vae.decoder(piece) for piece in pieces]
+    return raw[0] if len(raw) == 1 else torch.cat(raw)
 
 
 @torch.no_grad()
@@ -105,7 +127,7 @@ def translate(
         c = centres[start : start + BLOCK].to(device)
         noise = torch.randn(c.shape, generator=generator, device=device)
         z = c + scale * noise if vae.prior == "majority" else temperature * noise
-        raw = vae.decoder(z)
+        raw = decode(vae, z)
         drawn = vae.likelihood.draw(raw, generator, numeric_noise=decoder_output == "sample")
         made.append(drawn.cpu())
     return torch.cat(made) if made else torch.empty(0, vae.likelihood.width)

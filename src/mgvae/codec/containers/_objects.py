@@ -84,7 +84,8 @@ def to_objects(column: Column) -> NDArray[Any]:
     elif column.dtype.endswith("[Decimal]"):
         cells[:] = [Decimal(repr(value)) for value in column.values.tolist()]
     else:
-        cells[:] = column.values.tolist()
+        values = column.values
+        cells[:] = values if values.dtype.kind == "O" else values.tolist()
     if column.missing is not None:
         cells[column.missing] = _marker(column.marker)
     return cells
