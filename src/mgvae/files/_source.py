@@ -82,13 +82,7 @@ def open_source(source: Any, spool: Path | None = None) -> Source:
     if isinstance(source, str | os.PathLike):
         return _parquet(os.fspath(source))
     if isinstance(source, ds.Dataset):
-        return Source(
-            "the data set",
-            source.schema,
-            lambda names: source.to_batches(
-                names, batch_size=_ROWS, batch_readahead=2, fragment_readahead=1
-            ),
-        )
+        return Source("the data set", source.schema, lambda names: _scan(source, names))
     if isinstance(source, pa.Table):
         return Source("the table", source.schema, lambda _: source.to_batches(_ROWS))
     if callable(source):
@@ -109,7 +103,7 @@ def _parquet(path: str) -> Source:
         )
 
     def read(names: list[str]) -> Iterator[pa.RecordBatch]:
-        with _whole(path), pq.ParquetFile(path, buffer_size=_BUFFER) as file:
+        with _whole(path), pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
             yield from file.iter_batches(_ROWS, columns=names)
 
     with _whole(path), pq.ParquetFile(path) as file:
@@ -125,6 +119,24 @@ def _whole(path: str) -> Iterator[None]:
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise DataError(f"{path} is not a whole parquet file: {reason}.") from None
+
+
+def _scan(dataset: ds.Dataset, names: list[str]) -> Iterator[pa.RecordBatch]:
+    """Read a data set with as little in memory as can be."""
+    options = None
+    if isinstance(getattr(dataset, "format", None), ds.ParquetFileFormat):
+        options = ds.ParquetFragmentScanOptions(
+            use_buffered_stream=True, buffer_size=_BUFFER, pre_buffer=False
+        )
+    batches: Iterator[pa.RecordBatch] = dataset.to_batches(
+        names,
+        batch_size=_ROWS,
+        batch_readahead=2,
+        fragment_readahead=1,
+        fragment_scan_options=options,
+        use_threads=False,
+    )
+    return batches
 
 
 def _first(batches: Any) -> pa.RecordBatch:

@@ -18,7 +18,7 @@ from mgvae.samplers._job import Positions
 from mgvae.samplers._making import Part
 from mgvae.samplers._seen import Seen, rows_to_make
 from mgvae.streams._labels import Labels
-from mgvae.streams._mapped import keep_rows
+from mgvae.streams._stored import keep_rows
 
 __all__ = ["balanced_batches", "balanced_schema", "learn", "look"]
 
