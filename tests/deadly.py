@@ -9,24 +9,23 @@ from torch import Tensor, nn
 
 from mgvae.networks import Bodies, mlp_bodies
 
+Where = tuple[tuple[str, str], ...]  # values that the right environment has
+
 
 class Deadly(nn.Module):
     """An encoder that kills its process, if it is the right one and nobody has died yet."""
 
-    def __init__(self, inner: nn.Module, marker: Path, where: dict[str, str | None]) -> None:
+    def __init__(self, inner: nn.Module, marker: Path, where: Where) -> None:
         super().__init__()
         self.inner, self.marker, self.where = inner, marker, where
         self.calls = 0
 
     def forward(self, x: Tensor) -> Tensor:
-        self.calls += 1
-        here = all(os.environ.get(name) == value for name, value in self.where.items())
-        if self.calls == 10 and here:
-            try:
-                self.marker.touch(exist_ok=False)
-            except FileExistsError:
-                return self.inner(x)
-            os.kill(os.getpid(), signal.SIGKILL)
+        if all(os.environ.get(name) == value for name, value in self.where):
+            self.calls += 1
+            if self.calls == 10 and not self.marker.exists():
+                self.marker.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
         return self.inner(x)
 
 
@@ -35,8 +34,8 @@ class DeadlyNetwork:
     """To be given as ``network``: deadly where the environment has the values given."""
 
     marker: Path
-    where: tuple[tuple[str, str | None], ...]
+    where: Where
 
     def __call__(self, shape: tuple[int, ...], latent_size: int) -> Bodies:
         bodies = mlp_bodies(shape[0], (16, 16), latent_size)
-        return replace(bodies, encoder=Deadly(bodies.encoder, self.marker, dict(self.where)))
+        return replace(bodies, encoder=Deadly(bodies.encoder, self.marker, self.where))

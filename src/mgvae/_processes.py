@@ -73,10 +73,11 @@ def learn_together(learn: Callable[[Job], _T], job: Job, processes: int) -> _T:
         whole = pickle.dumps(wrap_non_picklable_objects(work, keep_wrapper=False))
         (folder / _WORK).write_bytes(whole)
         (folder / _PATH).write_text(json.dumps(sys.path), encoding="utf-8")
-        members = [_start(folder, rank, processes) for rank in range(processes)]
+        members: list[_Process] = []
         try:
-            failed = _follow(members, job.callback)
-            if failed:
+            for rank in range(processes):
+                members.append(_start(folder, rank, processes))  # noqa: PERF401 (all end below)
+            if _follow(members, job.callback):
                 _wait(members)
                 raise _reason(folder, members)
         finally:
@@ -135,10 +136,10 @@ def _wait(members: Sequence[_Process]) -> None:
 
 def _end(members: Sequence[_Process]) -> None:
     """End all processes; the first may keep its state before, for which it needs the others."""
-    if members[0].poll() is None:
-        members[0].terminate()
+    for first in members[:1]:
+        first.terminate()
         with suppress(subprocess.TimeoutExpired):
-            members[0].wait(_PATIENCE)
+            first.wait(_PATIENCE)
     for member in members:
         member.kill()
         member.wait()

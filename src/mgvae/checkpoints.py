@@ -139,7 +139,7 @@ class Checkpoint:
                 f"checkpoint={str(folder)!r} cannot be written: {error.strerror or error}. Give a "
                 "folder on a disk with room where files may be made."
             ) from error
-        return cls(path, hashlib.sha256(text.encode()).hexdigest(), seconds, seeds)
+        return cls(path.absolute(), hashlib.sha256(text.encode()).hexdigest(), seconds, seeds)
 
     def stage(self, name: str) -> "StageFile":
         """Give the file of one stage; ``name`` is a part of a file's name."""

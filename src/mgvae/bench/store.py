@@ -41,7 +41,7 @@ class Store:
     """
 
     def __init__(self, folder: str | Path) -> None:
-        self.folder = Path(folder)
+        self.folder = Path(folder).absolute()  # workers may run in other folders
 
     def check_writable(self) -> None:
         """Raise, before any cell is worked out, if no result could be kept."""

@@ -28,8 +28,8 @@ def read_partition(n: int, partition: Any, random_state: Any) -> Partition:
     [(3, 0), (3, 3), (4, 6)]
     """
     match partition:
-        case (int() | np.integer() as i, int() | np.integer() as k):
-            pass
+        case (int() | np.integer(), int() | np.integer()):
+            i, k = int(partition[0]), int(partition[1])
         case _:
             i = k = -1
     if not 0 <= i < k:
@@ -46,5 +46,5 @@ def read_partition(n: int, partition: Any, random_state: Any) -> Partition:
     return Partition(
         stop - start,
         start,
-        np.random.SeedSequence(int(random_state), spawn_key=(_BRANCH, int(k), int(i))),
+        np.random.SeedSequence(int(random_state), spawn_key=(_BRANCH, k, i)),
     )
