@@ -387,8 +387,11 @@ def test_too_small_a_disk_is_noticed_before_writing(
     stored: tuple[pa.Table, Path], room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("mgvae.streams._passes._IN_MEMORY", 0)
+    monkeypatch.setattr("mgvae.streams._balance.check_output_room", lambda *_: None)
     monkeypatch.setattr("mgvae._disk.shutil.disk_usage", lambda _: _Usage)
-    with pytest.raises(ResourceError, match=r"room.*GiB are needed, 0.00 GiB are free.*TMPDIR"):
+    with pytest.raises(
+        ResourceError, match=r"room/mgvae-.*GiB are needed, 0.00 GiB are free.*TMPDIR"
+    ):
         balance_dataset(stored[1], "class", room.parent / "out.parquet", folder=room)
     assert os.listdir(room) == []
 
@@ -397,12 +400,25 @@ class _Usage:
     free = 0
 
 
+def test_more_rows_than_the_disk_holds(
+    stored: tuple[pa.Table, Path], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    sampler = MGVAE(sampling_strategy={"few": 10**15})
+    with pytest.raises(ResourceError, match="rows are asked for: ask for fewer"):
+        balance_dataset(stored[1], "class", tmp_path / "out.parquet", sampler)
+    many = ["-t", "class", "--strategy", '{"few": 1000000000000000}', "-q", "-o"]
+    for name in ("o.parquet", "o.csv"):
+        assert run(["balance", str(stored[1]), *many, str(tmp_path / name)]) != 0
+        assert "GiB" in capfd.readouterr().err
+    assert os.listdir(tmp_path) == ["in.parquet"]
+
+
 def test_a_disk_that_fills_up(tmp_path: Path) -> None:
     def blocks() -> Iterator[np.ndarray]:
         yield np.zeros((3, 2), np.float32)
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    with pytest.raises(ResourceError, match="not enough room on the disk"):
+    with pytest.raises(ResourceError, match="the disk is full"):
         keep_rows(blocks(), 5, 2, tmp_path)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mgvae.errors import ResourceError
 
-__all__ = ["enough_room", "working_folder"]
+__all__ = ["check_room", "enough_room", "working_folder"]
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def working_folder(folder: str | os.PathLike[str] | None = None) -> Iterator[Pat
 
 @contextmanager
 def enough_room(folder: Path, needed: int = 0) -> Iterator[None]:
-    """Raise one clear error when a disk is full, at once if that can be known before.
+    """Raise one clear error when the disk of a working folder is full, at once if that is known.
 
     Parameters
     ----------
@@ -40,17 +40,24 @@ def enough_room(folder: Path, needed: int = 0) -> Iterator[None]:
     needed : int
         How many bytes, if that is known.
     """
-    message = (
-        f"{folder.parent}: there is not enough room on the disk{{}}. Free some, or choose another "
-        "disk by the environment variable TMPDIR (in Python also by folder)."
+    remedy = (
+        "Free some, or choose another disk by the environment variable TMPDIR (in Python also by "
+        "folder)."
     )
-    free = shutil.disk_usage(folder).free
-    if needed > free:
-        detail = f": {needed / 2**30:.2f} GiB are needed, {free / 2**30:.2f} GiB are free"
-        raise ResourceError(message.format(detail))
+    check_room(folder, needed, remedy)
     try:
         yield
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
-        raise ResourceError(message.format("")) from error
+        raise ResourceError(f"{folder.parent}: the disk is full. {remedy}") from error
+
+
+def check_room(folder: Path, needed: int, remedy: str) -> None:
+    """Raise if a disk has not as many bytes free as are needed."""
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise ResourceError(
+            f"{folder}: there is not enough room on the disk: {needed / 2**30:.2f} GiB are needed, "
+            f"{free / 2**30:.2f} GiB are free. {remedy}"
+        )

@@ -78,7 +78,14 @@ def balance_table(
     from mgvae.cli._summary import Summary, printable
     from mgvae.cli.report import show, write_page
     from mgvae.report import quality
-    from mgvae.streams._passes import balanced_batches, balanced_schema, learn, look
+    from mgvae.samplers._making import check_size
+    from mgvae.streams._passes import (
+        balanced_batches,
+        balanced_schema,
+        check_output_room,
+        learn,
+        look,
+    )
 
     source, target, n = loaded.source, loaded.target, loaded.n_rows
     if mark in source.schema.names:
@@ -97,6 +104,10 @@ def balance_table(
     summary.show(console)
     if dry_run:
         return summary.as_dict()
+    if format == "parquet" and output != "-":
+        check_output_room(seen, str(output))
+    else:
+        check_size(sum(wanted.values()), seen.data)
     with working_folder() as folder:
         learn(sampler, source, target, seen, folder)
     made: list[tuple[pa.RecordBatch, Any]] = []

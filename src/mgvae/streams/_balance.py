@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 from mgvae._disk import working_folder
 from mgvae.errors import DataError, ParameterError
 from mgvae.files import Source, open_source, write_parquet
-from mgvae.streams._passes import balanced_batches, balanced_schema, learn, look
+from mgvae.streams._passes import (
+    balanced_batches,
+    balanced_schema,
+    check_output_room,
+    learn,
+    look,
+)
 
 if TYPE_CHECKING:
     from mgvae.samplers._base import GenerativeSampler
@@ -89,6 +95,7 @@ def balance_dataset(
         rows = open_source(source, room)
         _check_columns(rows, target, mark)
         seen = look(rows, target, sampler)
+        check_output_room(seen, os.fspath(output))
         learn(sampler, rows, target, seen, room)
         batches = balanced_batches(sampler, rows, target, mark=mark, originals=not only_synthetic)
         write_parquet(batches, balanced_schema(rows.schema, mark), os.fspath(output))

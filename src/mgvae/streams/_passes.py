@@ -1,5 +1,6 @@
 """The passes over a table: look at it, learn from it, write it with new rows below."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from mgvae._disk import check_room
 from mgvae.codec import TableCodec, only_labels, only_rows, read_table
 from mgvae.errors import DataError, ParameterError
 from mgvae.files import Source
@@ -20,7 +22,7 @@ from mgvae.samplers._seen import Seen, rows_to_make
 from mgvae.streams._labels import Labels
 from mgvae.streams._stored import keep_rows
 
-__all__ = ["balanced_batches", "balanced_schema", "learn", "look"]
+__all__ = ["balanced_batches", "balanced_schema", "check_output_room", "learn", "look"]
 
 _IN_MEMORY = 2**26  # bytes of encoded rows that are not worth a file
 
@@ -89,6 +91,15 @@ def learn(
     with sampler._all_or_nothing():
         sampler._learn(seen, encode)
         seen.data.validate(sampler, seen.example, reset=True)
+
+
+def check_output_room(seen: Seen, output: str) -> None:
+    """Raise if the new rows cannot go to a file: packed, a cell takes hardly less than a byte."""
+    new = sum(seen.new_rows.values())
+    cells = new * (len(seen.example.schema) + 1)
+    folder = Path(os.path.realpath(output)).parent
+    if folder.is_dir():
+        check_room(folder, cells, f"{new} new rows are asked for: ask for fewer.")
 
 
 def balanced_schema(schema: pa.Schema, mark: str | None) -> pa.Schema:
