@@ -258,7 +258,7 @@ def _line(own, base):
     seconds, ratio = _means(own, base, "seconds")
     memory, memory_ratio = _means(own, base, "peak_mb")
     epochs = f" ({min(r['epochs'] for r in own)} of {EPOCHS} epochs)" if more else ""
-    parts = [f"{more}{seconds:.1f}{epochs}", f"{more}{ratio:.1f}"]
+    parts = [f"{more}{seconds:.3g}{epochs}", f"{more}{ratio:.2g}"]
     parts += [f"{memory:.0f}", f"{memory_ratio:.1f}"]
     if not all("gm" in r for r in own):
         return " | ".join([*parts, "", "", ""])
