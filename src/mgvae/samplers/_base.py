@@ -35,6 +35,7 @@ from mgvae.samplers._making import Order, Part, check_size, make_rows
 from mgvae.samplers._partition import read_partition
 from mgvae.samplers._presets import Defaults
 from mgvae.samplers._seen import Seen, rows_to_make
+from mgvae.samplers._settings import refuse_booleans
 from mgvae.samplers._storable import Storable
 from mgvae.samplers._target import read_target
 from mgvae.training import Callback
@@ -271,7 +272,7 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
     def _checked(self) -> None:
         """Raise if a parameter is wrong."""
         self._validate_params()
-        self._refuse_booleans()
+        refuse_booleans(self)
         resolve_device(self.device)
 
     def _learn(self, seen: Seen, encode: Callable[[], Tensor]) -> None:
@@ -346,13 +347,6 @@ class GenerativeSampler(Storable, BaseOverSampler):  # type: ignore[misc]
         except BaseException:
             self.__dict__ = before
             raise
-
-    def _refuse_booleans(self) -> None:
-        """Raise where a number is wanted: to Python True is one, to torch it is not."""
-        for name, value in self.get_params(deep=False).items():
-            wanted = self._parameter_constraints.get(name, ())
-            if isinstance(value, bool | np.bool_) and any(isinstance(w, Interval) for w in wanted):
-                raise ParameterError(f"{name} must be a number; got {value!r}.")
 
     def _resolved(self, data: Data) -> Self:
         """Give a copy whose every ``"auto"`` is replaced by the data's default."""

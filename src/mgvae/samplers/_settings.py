@@ -4,13 +4,16 @@ import math
 import re
 from collections.abc import Sequence
 from numbers import Integral
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
 
 from mgvae.errors import ParameterError
 from mgvae.mgvae import Stage
 from mgvae.training import constant, cosine
 
-__all__ = ["count_steps", "layer_sizes", "stage"]
+__all__ = ["count_steps", "layer_sizes", "refuse_booleans", "stage"]
 
 
 class HasStages(Protocol):
@@ -78,3 +81,11 @@ def layer_sizes(hidden_sizes: Sequence[int]) -> list[int]:
             f"got {hidden_sizes!r}."
         )
     return [int(size) for size in sizes]
+
+
+def refuse_booleans(sampler: Any) -> None:
+    """Raise where a number is wanted: to Python True is one, to torch it is not."""
+    for name, value in sampler.get_params(deep=False).items():
+        wanted = sampler._parameter_constraints.get(name, ())
+        if isinstance(value, bool | np.bool_) and any(isinstance(w, Interval) for w in wanted):
+            raise ParameterError(f"{name} must be a number; got {value!r}.")
