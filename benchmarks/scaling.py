@@ -1,13 +1,14 @@
 """What fitting and generating cost against rows, columns, classes and exemplars; and a plan.
 
 Run ``python benchmarks/scaling.py`` to measure what is not in ``benchmarks/results/scaling.json``
-yet, draw ``docs/figures/scaling.svg`` and print a plan for 10^9 rows. Each point is a process of
+yet, draw ``docs/figures/scaling.png`` and print a plan for 10^9 rows. Each point is a process of
 its own, with one thread. Seconds are the processor's, so that other work on the machine does not
 count; memory is what the peak of the process grew by. The tables are numbers, 20,000 rows x 20
 columns with 1,000 rows of each minority class unless a curve varies one of these.
 
-``python benchmarks/scaling.py plan [--rows 1e9] [--minority 1e7] [--cores 32] [--price 0.05]``
-prints the plan alone, for one's own number of rows, cores and price of a core for an hour.
+``python benchmarks/scaling.py plan [--rows 1e9] [--minority 1e7] [--cores 32] [--price 0.05]
+[--disk 200]`` prints the plan alone, for one's own number of rows, cores, price of a core for an
+hour, and MB/s of a disk.
 """
 
 import argparse
@@ -24,7 +25,7 @@ import numpy as np
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "scaling.json"
-FIGURE = HERE.parent / "docs" / "figures" / "scaling.svg"
+FIGURE = HERE.parent / "docs" / "figures" / "scaling.png"
 GENERATED = 200_000
 USUAL = {"rows": 20_000, "columns": 20, "classes": 2, "minority": 1_000, "exemplars": 128}
 CURVES = {
@@ -52,7 +53,7 @@ def peak_mb():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def measure(rows, columns, classes, minority, exemplars):
+def measure(point):
     """Work out one point, in this process."""
     import pyarrow as pa
     from pyarrow import parquet
@@ -61,7 +62,9 @@ def measure(rows, columns, classes, minority, exemplars):
     from mgvae.codec import TableCodec, read_table
 
     MGVAE(pretrain_steps=1, finetune_steps=1).fit_resample(*data(300, 2, 2, 30))  # load everything
-    X, y = data(max(rows, 2 * classes * minority), columns, classes, minority)
+    minority, classes = point["minority"], point["classes"]
+    rows = max(point["rows"], 2 * classes * minority)
+    X, y = data(rows, point["columns"], classes, minority)
     found, base = {}, peak_mb()
 
     def lap(name, work):
@@ -70,7 +73,7 @@ def measure(rows, columns, classes, minority, exemplars):
         found[name] = round(time.process_time() - started, 3)
         return out
 
-    sampler = MGVAE(n_exemplars=exemplars, random_state=0, n_threads=1)
+    sampler = MGVAE(n_exemplars=point["exemplars"], random_state=0, n_threads=1)
     lap("fit", lambda: sampler.fit(X, y))
     found["fit_mb"] = round(peak_mb() - base)
     lap("generate", lambda: sampler.generate(GENERATED, 1, random_state=0))
@@ -79,12 +82,12 @@ def measure(rows, columns, classes, minority, exemplars):
     table = read_table(X)
     codec = lap("statistics", lambda: TableCodec().fit(table))
     lap("encode", lambda: codec.encode(table))
-    if (rows, columns) == (USUAL["rows"], USUAL["columns"]):
+    if point == USUAL:
         new = sampler.generate(GENERATED, 1, random_state=0)
         named = pa.table({f"c{i}": column for i, column in enumerate(new.T)})
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "new.parquet"
-            lap("write", lambda: parquet.write_table(named, path))
+            lap("write", lambda: parquet.write_table(named, path, use_dictionary=False))
             found["bytes_per_row"] = round(path.stat().st_size / GENERATED, 1)
     return found
 
@@ -121,8 +124,8 @@ def draw(found):
     """Draw seconds above memory, a column for each curve."""
     import matplotlib as mpl
 
-    mpl.use("svg")
-    mpl.rcParams.update({"svg.hashsalt": "scaling", "font.size": 8})
+    mpl.use("agg")
+    mpl.rcParams["font.size"] = 8
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(2, len(CURVES), figsize=(12, 4.6), sharex="col", sharey="row")
@@ -136,21 +139,23 @@ def draw(found):
         upper.plot(values, made, "s--", label="generate a million rows")
         lower.plot(values, [p["fit_mb"] for p in points], "o-", label="fit")
         lower.plot(values, [p["table_mb"] for p in points], "k:", label="the table itself")
-        lower.set(xlabel=titles.get(curve, curve), xscale="log", yscale="log")
+        lower.set(xlabel=titles.get(curve, curve), xscale="log", yscale="log", ylim=(1, None))
+        lower.set_xticks(values, [f"{value:,}" for value in values], rotation=40)
+        lower.minorticks_off()
         upper.set(yscale="log")
         for axis in (upper, lower):
             axis.grid(alpha=0.3)
             axis.spines[["top", "right"]].set_visible(False)
     axes[0, 0].set_ylabel("processor seconds")
     axes[1, 0].set_ylabel("MB more than before")
-    for axis in axes[:, 0]:
-        axis.legend(frameon=False, fontsize=7)
+    axes[0, 2].legend(frameon=False, fontsize=7, loc=(0.1, 0.3))
+    axes[1, 2].legend(frameon=False, fontsize=7)
     figure.tight_layout()
     FIGURE.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(FIGURE, metadata={"Date": None})
+    figure.savefig(FIGURE, metadata={"Software": None})
 
 
-def plan(found, rows, minority, cores, price):
+def plan(found, rows, minority, cores, price, disk):
     """Give a plan from the measured rates, as a Markdown table."""
     values, points = curve_of(found, "rows")
     per_row = {
@@ -169,19 +174,28 @@ def plan(found, rows, minority, cores, price):
         (f"make {wanted:.2g} rows", large * wanted, cores),
         ("write them as Parquet", write * wanted, cores),
     ]
-    lines = ["| stage | core-hours | cores | hours | cost |", "|---|---|---|---|---|"]
-    for name, seconds, n in stages:
+    lines = ["| stage | core-hours | cores | minutes | cost |", "|---|---|---|---|---|"]
+    for name, seconds, n in [*stages, ("all", sum(s for _, s, _ in stages), 0)]:
         hours = seconds / 3600
-        lines.append(f"| {name} | {hours:.2f} | {n} | {hours / n:.2f} | {hours * price:.2f} |")
-    hours = sum(seconds for _, seconds, _ in stages) / 3600
-    wall = sum(seconds / n for _, seconds, n in stages) / 3600
-    lines.append(f"| all | {hours:.2f} | | {wall:.2f} | {hours * price:.2f} |")
-    size = wanted * usual["bytes_per_row"] / 1e9
+        wall = seconds / n if n else sum(s / m for _, s, m in stages)
+        lines.append(
+            f"| {name} | {hours:.2f} | {n or ''} | {wall / 60:.1f} | {hours * price:.3f} |"
+        )
+    encoded, table, new = (
+        n * b / 1e9
+        for n, b in (
+            (rows, 4 * USUAL["columns"]),
+            (rows, usual["bytes_per_row"]),
+            (wanted, usual["bytes_per_row"]),
+        )
+    )
+    moved = 3 * table + encoded + table + new
     lines += [
         "",
-        f"{rows:.2g} rows of {USUAL['columns']} numbers, {minority:.2g} of the minority; a core "
-        f"costs {price} for an hour. The encoded rows are {rows * USUAL['columns'] * 4 / 1e9:.0f} "
-        f"GB on disk, the new rows {size:.0f} GB as Parquet.",
+        f"{rows:.3g} rows of {USUAL['columns']} numbers, {minority:.3g} of them of the minority; a "
+        f"core costs {price} for an hour. Disk: the table is {table:.0f} GB and is read three "
+        f"times, its encoded rows are {encoded:.0f} GB, the result is {table + new:.0f} GB: "
+        f"{moved:.0f} GB in all, {moved * 1000 / disk / 60:.0f} minutes at {disk:g} MB/s.",
     ]
     return "\n".join(lines)
 
@@ -195,14 +209,15 @@ def main():
     parser.add_argument("--minority", type=float, default=1e7)
     parser.add_argument("--cores", type=int, default=32)
     parser.add_argument("--price", type=float, default=0.05, help="of a core for an hour")
+    parser.add_argument("--disk", type=float, default=200.0, help="MB/s of one machine")
     options = parser.parse_args()
     if options.what == "one":
-        print(json.dumps(measure(**json.loads(options.point))))
+        print(json.dumps(measure(json.loads(options.point))))
         return
     found = json.loads(RESULTS.read_text()) if options.what == "plan" else collect()
     if options.what == "all":
         draw(found)
-    print(plan(found, options.rows, options.minority, options.cores, options.price))
+    print(plan(found, *(vars(options)[o] for o in ("rows", "minority", "cores", "price", "disk"))))
 
 
 if __name__ == "__main__":
