@@ -138,8 +138,11 @@ def _is_parquet(path: str) -> bool:
     """Whether it is a file that begins as such a file does; a pipe cannot be read twice."""
     if not Path(path).is_file():
         return False
-    with Path(path).open("rb") as file:
-        return file.read(4) == b"PAR1"
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError:
+        return False  # whoever reads it will say why it cannot be read
 
 
 def _without(batch: pa.RecordBatch, missing: Sequence[str]) -> pa.RecordBatch:

@@ -114,8 +114,9 @@ def _parquet(path: str) -> Source:
 def _whole(path: str) -> Iterator[None]:
     try:
         yield
-    except FileNotFoundError as error:
-        raise DataError(f"{path} cannot be read: {os.strerror(errno.ENOENT)}.") from error
+    except (FileNotFoundError, PermissionError) as error:
+        reason = os.strerror(error.errno or errno.ENOENT)
+        raise DataError(f"{path} cannot be read: {reason}.") from error
     except (pa.ArrowException, OSError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise DataError(f"{path} is not a whole parquet file: {reason}.") from None

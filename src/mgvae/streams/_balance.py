@@ -74,6 +74,7 @@ def balance_dataset(
     Examples
     --------
     >>> import tempfile
+    >>> from collections import Counter
     >>> from pathlib import Path
     >>> import numpy as np
     >>> import pyarrow as pa
@@ -84,8 +85,9 @@ def balance_dataset(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     out = Path(folder, "balanced.parquet")
     ...     sampler = balance_dataset(table, "y", out, MGVAE(random_state=0))
-    ...     sorted(pq.read_table(out)["y"].value_counts().to_pylist(), key=str)
-    [{'values': False, 'counts': 451}, {'values': True, 'counts': 451}]
+    ...     counts = Counter(pq.read_table(out)["y"].to_pylist())
+    >>> counts[False] == counts[True]
+    True
     """
     if sampler is None:
         from mgvae.samplers import MGVAE

@@ -30,7 +30,7 @@ class Labels:
     >>> for part in (["no", "no"], ["yes", "no"]):
     ...     labels.observe(pa.array(part))
     >>> labels.finish()
-    (array(['no', 'yes'], dtype='<U3'), array([0, 0, 1, 0], dtype=uint8))
+    (array(['no', 'yes'], dtype=object), array([0, 0, 1, 0], dtype=uint8))
     """
 
     def __init__(self, name: str) -> None:
