@@ -119,10 +119,9 @@ def test_a_worker_that_is_killed_changes_nothing(engine, settings, request, tmp_
     np.testing.assert_array_equal(spread[1], alone[1])
 
 
-def test_the_code_of_the_documentation(dask, ray, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+def test_the_code_of_the_documentation(dask, ray, tmp_path):
     X, y = data()
-    names = {"scheduler": dask, "X": X, "y": y}
+    names = {"scheduler": dask, "X": X, "y": y, "folder": str(tmp_path)}
     text = (ROOT / "docs" / "distributed.md").read_text(encoding="utf-8")
     for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         if "devices=2" not in block:  # tests/test_distributed_training.py
