@@ -19,7 +19,7 @@ types: $(VENV)/.installed-test
 	$(BIN)/mypy
 
 unit: $(VENV)/.installed-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 format: $(VENV)/.installed-test
 	$(BIN)/ruff check --fix .
