@@ -22,7 +22,7 @@ from mgvae.networks import mlp_bodies
 from mgvae.vae import VAE
 
 WIDTH, HIDDEN, LATENT, BATCH, EXEMPLARS = 784, 300, 40, 100, 500
-STEPS, ROUNDS = 150, 6
+STEPS, ROUNDS = 50, 18
 
 
 def matrix_products() -> Callable[[], None]:
