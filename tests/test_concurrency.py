@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from joblib import Parallel, delayed
+from joblib.externals.loky import get_reusable_executor
 
 from mgvae import CGAN, CVAE, MGVAE
 
@@ -40,11 +41,17 @@ def alone():
     return [fit(number) for number in range(8)]
 
 
+@pytest.fixture(autouse=True)
+def _no_idle_workers():
+    """End joblib's workers of earlier tests, which would otherwise end when they like."""
+    get_reusable_executor().shutdown(wait=True)
+
+
 def leftovers():
     """What a fit could leave behind in this process."""
     return {
         "threads": sorted(thread.name for thread in threading.enumerate()),
-        "children": multiprocessing.active_children(),
+        "children": {process.pid for process in multiprocessing.active_children()},
         "files": len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0,
         "torch threads": torch.get_num_threads(),
     }
