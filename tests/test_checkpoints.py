@@ -187,10 +187,13 @@ class TestKilledProcesses:
         fork = multiprocessing.get_context("fork")
         rng = np.random.default_rng(0)
         kept = []
-        for _ in range(3):
+        for turn in range(3):
             child = fork.Process(target=work)
             child.start()
             time.sleep(rng.uniform(0.05, 0.2))
+            while turn == 2 and not [*(tmp_path / "run").glob("*.safetensors")]:
+                assert child.is_alive()  # a busy machine may take longer to keep its first state
+                time.sleep(0.001)
             child.kill()
             child.join()
             assert child.exitcode == -signal.SIGKILL
