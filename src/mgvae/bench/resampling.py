@@ -116,7 +116,8 @@ def in_good_order(cells: Sequence[Cell]) -> list[Cell]:
         seed = cell.parameters.get("pretrain_seed", cell.seed)
         data = DATASETS[cell.dataset]
         rows = data.family if data.kind == "image" else cell.dataset
-        key = json.dumps([decisive, seed, rows, cell.protocol], sort_keys=True)
+        draw = cell.parameters.get("draw", cell.seed) if cell.protocol == "clean" else None
+        key = json.dumps([decisive, seed, rows, draw, cell.protocol], sort_keys=True)
         first = key not in seen
         seen.add(key)
         return 0 if first else 2
