@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 __all__ = [
+    "DrawAndCompare",
     "Own",
     "draw_and_compare",
     "log_majority_mixture",
@@ -153,13 +154,15 @@ def draw_and_compare(
     >>> round(divergence.item(), 4)
     0.3799
     """
-    drawn: tuple[Tensor, Tensor] = _DrawAndCompare.apply(  # type: ignore[no-untyped-call]
+    drawn: tuple[Tensor, Tensor] = DrawAndCompare.apply(  # type: ignore[no-untyped-call]
         mean, log_variance, noise, means, prior_log_variance, own
     )
     return drawn
 
 
-class _DrawAndCompare(torch.autograd.Function):
+class DrawAndCompare(torch.autograd.Function):
+    """What :func:`draw_and_compare` does."""
+
     @staticmethod
     def forward(
         ctx: Any,
@@ -170,6 +173,7 @@ class _DrawAndCompare(torch.autograd.Function):
         prior_log_variance: Tensor,
         own: Own | None,
     ) -> tuple[Tensor, Tensor]:
+        """Give codes and the log-density of q less the prior's."""
         moves = (0.5 * log_variance).exp_().mul_(noise)
         z = mean + moves
         precision = torch.exp(-prior_log_variance)
@@ -177,18 +181,21 @@ class _DrawAndCompare(torch.autograd.Function):
         logits = torch.addmm(means.square().sum(-1) * (-0.5 * precision), scaled, means.T)
         if own is not None:
             logits.view(-1).index_fill_(0, own.places, -math.inf)
-        weights = torch.softmax(logits, -1)
-        total = logits.amax(-1) - weights.amax(-1).log_()  # logsumexp: the largest weight is not 0
+        highest = logits.amax(-1, keepdim=True)
+        weights = logits.sub_(highest).exp_()
+        total = weights.sum(-1, keepdim=True)
         squares = scaled.mul_(z).addcmul_(noise, noise, value=-1.0).sub_(log_variance).sum(-1)
-        divergence = squares.add_(z.shape[-1] * prior_log_variance).mul_(0.5).sub_(total)
-        ctx.save_for_backward(z, moves, means, precision, weights)
+        divergence = squares.add_(z.shape[-1] * prior_log_variance).mul_(0.5)
+        divergence.sub_(highest.add_(total.log()).squeeze(-1))  # logsumexp
+        ctx.save_for_backward(z, moves, means, precision, weights, total)
         return z, divergence.add_(_log_count(z, means, own))
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        z, moves, means, precision, weights = ctx.saved_tensors
+    def backward(ctx: Any, *gradients: Tensor) -> Any:
+        """Give the gradients of all that was given, None for what has none."""
+        z, moves, means, precision, weights, total = ctx.saved_tensors
         for_z, g = gradients[0], gradients[1].unsqueeze(-1)  # (n, d), (n, 1)
-        shares = weights * g  # (n, S)
+        shares = weights * (g / total)  # (n, S)
         pull = precision * (g * z - shares @ means)  # of the mixture on the codes, (n, d)
         for_means = torch.addmm(shares.sum(0).unsqueeze(-1) * means, shares.T, z, alpha=-1.0)
         for_means *= precision

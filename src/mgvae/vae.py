@@ -13,14 +13,29 @@ scripts).
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from itertools import islice
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from mgvae.likelihood import Likelihood
-from mgvae.networks import Bodies, Dense, two_heads
-from mgvae.prior import Own, draw_and_compare, log_majority_mixture, log_standard_normal
+from mgvae.networks import (
+    Bodies,
+    Dense,
+    DenseFunction,
+    TwoHeadsFunction,
+    layer_parameters,
+    two_heads,
+)
+from mgvae.prior import (
+    DrawAndCompare,
+    Own,
+    draw_and_compare,
+    log_majority_mixture,
+    log_standard_normal,
+)
 
 __all__ = [
     "VAE",
@@ -218,6 +233,12 @@ def elbo_with_exemplars(
     n = noise.shape[0]
     if vae.prior == "standard":
         return elbo(vae, rows[:n], noise)
+    dense = None if gather is not None else _dense_layers(vae)
+    if dense is not None:
+        raw, divergence, centres = _Codes.apply(  # type: ignore[no-untyped-call]
+            rows, noise, own, remembered, vae.log_variance, *dense
+        )
+        return Elbo(vae.likelihood.learn(rows[:n], raw), divergence, centres)
     mean, centres, log_variance = _heads(vae, _learn(vae.encoder, rows), n)
     if gather is not None:
         centres = gather(centres.contiguous())
@@ -246,3 +267,80 @@ def _heads(vae: VAE, features: Tensor, n: int) -> tuple[Tensor, Tensor, Tensor]:
     means, log_variance = two_heads(features, vae.mean_head, vae.log_variance_head, n)
     mean, centres = torch.split(means, sizes)
     return mean, centres, log_variance
+
+
+def _dense_layers(vae: VAE) -> tuple[Any, ...] | None:
+    """Give the depth of the encoder and all layers' parameters, if all layers are fully connected.
+
+    The order is that of the data: the encoder, the heads of mean and variance, the decoder.
+    """
+    spread = vae.log_variance_head
+    if spread is None or not (isinstance(vae.encoder, Dense) and isinstance(vae.decoder, Dense)):
+        return None
+    layers = [*vae.encoder.linear, vae.mean_head, spread, *vae.decoder.linear]
+    return len(vae.encoder.linear), *layer_parameters(layers)
+
+
+class _Codes(torch.autograd.Function):
+    """The encoder, its heads, the comparison with the prior and the decoder in one function.
+
+    Autograd then has one function to record and to call in place of six.
+    """
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        rows: Tensor,
+        noise: Tensor,
+        own: Own | None,
+        remembered: Tensor | None,
+        prior_log_variance: Tensor,
+        depth: int,
+        *parameters: Tensor,
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        n, heads = len(noise), 2 * depth
+        notes = [_Notes() for _ in range(4)]
+        features = DenseFunction.forward(notes[0], rows, True, *parameters[:heads])
+        means, log_variance = TwoHeadsFunction.forward(
+            notes[1], features, n, *parameters[heads : heads + 4]
+        )
+        mean, centres = means[:n], means[n:]
+        everyone = centres if remembered is None else torch.cat([centres, remembered])
+        z, divergence = DrawAndCompare.forward(
+            notes[2], mean, log_variance, noise, everyone, prior_log_variance, own
+        )
+        raw = DenseFunction.forward(notes[3], z, False, *parameters[heads + 4 :])
+        ctx.save_for_backward(*(tensor for part in notes for tensor in part.saved_tensors))
+        ctx.sizes = [len(part.saved_tensors) for part in notes]
+        ctx.n_exemplars = len(centres)
+        ctx.mark_non_differentiable(centres)
+        return raw, divergence, centres
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, for_raw: Tensor, for_divergence: Tensor, _: Tensor) -> Any:
+        saved = iter(ctx.saved_tensors)
+        notes = [_Notes(*islice(saved, size)) for size in ctx.sizes]
+        notes[0].activates_last = True
+        notes[3].needs_input_grad = (True,)
+        for_z, _, *decoder = DenseFunction.backward(notes[3], for_raw)
+        for_mean, for_log_variance, _, for_means, for_prior, _ = DrawAndCompare.backward(
+            notes[2], for_z, for_divergence
+        )
+        for_all = torch.cat([for_mean, for_means[: ctx.n_exemplars]])
+        for_features, _, *heads = TwoHeadsFunction.backward(notes[1], for_all, for_log_variance)
+        _, _, *encoder = DenseFunction.backward(notes[0], for_features)
+        return (None, None, None, None, for_prior, None, *encoder, *heads, *decoder)
+
+
+class _Notes:
+    """What one part of a function notes for its gradient; stands for autograd's own."""
+
+    def __init__(self, *tensors: Tensor) -> None:
+        self.saved_tensors = tensors
+        self.activates_last = False
+        self.needs_input_grad = (False,)
+
+    def save_for_backward(self, *tensors: Tensor) -> None:
+        """Keep tensors."""
+        self.saved_tensors = tensors

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-__all__ = ["Dense", "two_heads"]
+__all__ = ["Dense", "DenseFunction", "TwoHeadsFunction", "layer_parameters", "two_heads"]
 
 
 class Dense(nn.Sequential):
@@ -35,8 +35,8 @@ class Dense(nn.Sequential):
 
     def learn(self, rows: Tensor) -> Tensor:
         """Give what a call gives, with a faster gradient (but no gradient of the gradient)."""
-        outputs: Tensor = _Dense.apply(  # type: ignore[no-untyped-call]
-            rows, self.activates_last, *_parameters(self.linear)
+        outputs: Tensor = DenseFunction.apply(  # type: ignore[no-untyped-call]
+            rows, self.activates_last, *layer_parameters(self.linear)
         )
         return outputs
 
@@ -51,13 +51,14 @@ def two_heads(features: Tensor, one: nn.Linear, other: nn.Linear, n: int) -> tup
     >>> means.shape, spreads.shape
     (torch.Size([5, 3]), torch.Size([4, 3]))
     """
-    outputs: tuple[Tensor, Tensor] = _TwoHeads.apply(  # type: ignore[no-untyped-call]
-        features, n, *_parameters([one, other])
+    outputs: tuple[Tensor, Tensor] = TwoHeadsFunction.apply(  # type: ignore[no-untyped-call]
+        features, n, *layer_parameters([one, other])
     )
     return outputs
 
 
-def _parameters(layers: list[nn.Linear]) -> list[Tensor]:
+def layer_parameters(layers: list[nn.Linear]) -> list[Tensor]:
+    """Give the weights and the bias of each layer in turn."""
     return [p for layer in layers for p in (layer.weight, layer.bias)]
 
 
@@ -73,7 +74,9 @@ def _affine(x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return torch.addmm(bias, x, weight.T)
 
 
-class _Dense(torch.autograd.Function):
+class DenseFunction(torch.autograd.Function):
+    """What :meth:`Dense.learn` does."""
+
     @staticmethod
     def forward(ctx: Any, rows: Tensor, activates_last: bool, *parameters: Tensor) -> Tensor:
         weights, biases = parameters[::2], parameters[1::2]
@@ -88,7 +91,7 @@ class _Dense(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, g: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, g: Tensor) -> Any:
         n = len(ctx.saved_tensors) // 2
         weights, outputs = ctx.saved_tensors[:n], ctx.saved_tensors[n:]
         if ctx.activates_last:
@@ -103,7 +106,9 @@ class _Dense(torch.autograd.Function):
         return tuple(reversed(found))
 
 
-class _TwoHeads(torch.autograd.Function):
+class TwoHeadsFunction(torch.autograd.Function):
+    """What :func:`two_heads` does."""
+
     @staticmethod
     def forward(ctx: Any, features: Tensor, n: int, *parameters: Tensor) -> tuple[Tensor, Tensor]:
         weight, bias, other_weight, other_bias = parameters
@@ -113,7 +118,7 @@ class _TwoHeads(torch.autograd.Function):
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, g: Tensor, other_g: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, g: Tensor, other_g: Tensor) -> Any:
         features, weight, other_weight = ctx.saved_tensors
         n = len(other_g)
         for_features = _product(g, weight)
