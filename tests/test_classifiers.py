@@ -544,6 +544,36 @@ def test_epochs_are_balanced_and_hold_all_real_rows():
             assert times.max() - times.min() <= 1
 
 
+def test_smaller_classes_borrow_parts_of_differences_between_majority_neighbours():
+    rng = np.random.default_rng(0)
+    majority = np.repeat([[0.0, 0.0], [100.0, 0.0]], 11, axis=0)
+    majority[:, 1] = np.arange(22) % 11  # two groups, neighbours differ in the second column only
+    X = np.concatenate([majority, [[5.0, 50.0]] * 2]).astype(np.float32)
+    codes = np.repeat([0, 1], [22, 2])
+    rows = training.make_rows(X, codes, np.ones(24), (2,), torch.device("cpu"))
+    epoch = training.fresh_epochs(
+        rows, lambda n, _: np.full((n, 2), 7.0, np.float32), 0.5, (2,),
+        np.random.SeedSequence(rng.integers(9)), borrowed=0.5,
+    )  # fmt: skip
+    balanced = epoch()
+    assert torch.equal(balanced.X[balanced.y == 0].sort(0)[0], rows.X[:22].sort(0)[0])
+    smaller = balanced.X[balanced.y == 1]
+    assert set(smaller[:, 0].tolist()) == {5.0, 7.0}
+    shifts = smaller[:, 1] - torch.where(smaller[:, 0] == 5.0, 50.0, 7.0)
+    assert 0.5 < shifts.abs().max() <= 0.5 * 10
+    assert (shifts > 0).any()
+    assert (shifts < 0).any()
+    assert not torch.equal(epoch().X, balanced.X)
+
+
+def test_one_majority_row_has_no_difference_to_lend():
+    rows = training.make_rows(np.eye(2), np.array([0, 1]), np.ones(2), (2,), torch.device("cpu"))
+    epoch = training.fresh_epochs(
+        rows, lambda n, _: np.zeros((n, 2)), 0.5, (2,), np.random.SeedSequence(0), borrowed=1.0
+    )
+    assert torch.equal(epoch().X, rows.X)
+
+
 def test_sampler_brings_new_rows_every_epoch_and_is_repeatable():
     X, y = make_classification(300, weights=[0.9], random_state=0)
     made = []
@@ -567,7 +597,7 @@ def test_sampler_balances_images_in_their_shape():
     digits = load_digits()
     kept = np.r_[np.flatnonzero(digits.target == 0), np.flatnonzero(digits.target == 1)[:9]]
     sampler = MGVAE(pretrain_steps=20, finetune_steps=10, fisher_samples=5)
-    model = TorchClassifier(sampler=sampler, epochs=2, random_state=0)
+    model = TorchClassifier(sampler=sampler, epochs=2, borrowed=1.0, random_state=0)
     model.fit((digits.images[kept] / 16).astype(np.float32), digits.target[kept])
     assert model.sampler_.generate(2, 1).shape == (2, 8, 8)
 

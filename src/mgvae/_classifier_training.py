@@ -4,7 +4,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from mgvae._classifier_networks import ResNet20, mlp
 from mgvae._runtime import build
+from mgvae.bridge import nearest
 from mgvae.errors import DataError, ParameterError
 from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss, Reduction
 from mgvae.metrics import geometric_mean
@@ -34,6 +35,8 @@ __all__ = [
 
 _PREDICT = 1_000  # rows that pass through the network at once when nothing is learned
 
+_LENDERS = 4_096  # rows of the largest class whose differences are lent to smaller ones
+_NEIGHBOURS = 10  # of each, to which the differences are
 _CHANNELS = (1, 3, 4)  # sizes of a last axis that is taken for the colour channels
 
 NetworkLike = str | nn.Module | Callable[[tuple[int, ...], int], nn.Module]
@@ -219,11 +222,14 @@ def fresh_epochs(
     synthetic_share: float,
     sample_shape: tuple[int, ...],
     seeds: np.random.SeedSequence,
+    borrowed: float = 0.0,
 ) -> Callable[[], Rows]:
     """Give a function that balances rows anew for every epoch.
 
     Every class has as many rows as the largest. Of a smaller one, a part is generated, and the
-    rest are real rows, all of them, each as often as the others as far as the number allows.
+    rest are real rows, all of them, each as often as the others as far as the number allows. To
+    each of its rows x a part of a difference between two neighbours of the largest class may be
+    added, x + b (x_k - x_n), with b between 0 and ``borrowed``.
 
     Parameters
     ----------
@@ -236,16 +242,22 @@ def fresh_epochs(
     sample_shape : tuple of int
         Shape of a sample as users give it.
     seeds : numpy.random.SeedSequence
-        Decides which real rows come once more than others.
+        Decides which real rows come once more than others, and the differences.
+    borrowed : float
+        The largest b.
     """
     rng = np.random.default_rng(seeds)
     codes = rows.y.cpu().numpy()
     members = [np.flatnonzero(codes == code) for code in range(int(codes.max()) + 1)]
     largest = max(len(own) for own in members)
+    lend = None
+    if borrowed:
+        lend = _differences(rows, max(members, key=len), borrowed, rng)
 
     def epoch() -> Rows:
-        parts = []
+        parts: list[Rows] = []
         for code, own in enumerate(members):
+            first = len(parts)
             n_real = max(len(own), round((1.0 - synthetic_share) * largest))
             if len(own) == largest:
                 n_real = largest
@@ -258,6 +270,10 @@ def fresh_epochs(
                 y = rows.y.new_full((len(X),), code)
                 weight = None if real.weight is None else real.weight.mean().expand(len(X))
                 parts.append(Rows(X, y, weight))
+            if lend is not None and len(own) < largest:
+                parts[first:] = [
+                    replace(part, X=part.X + lend(len(part.X))) for part in parts[first:]
+                ]
         weights = [part.weight for part in parts if part.weight is not None]
         return Rows(
             torch.cat([part.X for part in parts]),
@@ -266,6 +282,28 @@ def fresh_epochs(
         )
 
     return epoch
+
+
+def _differences(
+    rows: Rows, members: NDArray[np.intp], most: float, rng: np.random.Generator
+) -> Callable[[int], Tensor] | None:
+    """Give a function that draws parts of differences between neighbouring rows of one class."""
+    kept = rng.permutation(members)[:_LENDERS]
+    X = rows.take(kept).X
+    flat = X.flatten(1)
+    near = nearest(flat, flat, min(_NEIGHBOURS, len(kept) - 1), same=True)
+    if not near.size:
+        return None
+
+    def draw(n: int) -> Tensor:
+        first = rng.integers(len(kept), size=n)
+        second = near[first, rng.integers(near.shape[1], size=n)]
+        parts = torch.from_numpy(most * rng.random(n)).to(X)
+        difference = X[torch.from_numpy(second).to(X.device)]
+        difference -= X[torch.from_numpy(first).to(X.device)]
+        return difference * parts.view(-1, *[1] * (X.ndim - 1))
+
+    return draw
 
 
 def outputs_of(

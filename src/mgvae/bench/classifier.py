@@ -116,7 +116,7 @@ def train_classifier(
             history = training.train_network(
                 network, loss, rows, _held_out(held_out, device), plan,
                 n_classes=len(counts), generator=torch_generator(for_order), callback=None,
-                epoch=_epochs(rows, fresh, X.shape[1:], for_fresh),
+                epoch=_epochs(rows, fresh, X.shape[1:], estimator.borrowed, for_fresh),
             )  # fmt: skip
     scale = loss.scale if isinstance(loss, LDAMLoss) else 1.0
     shown = len(y) if fresh is None else len(counts) * int(counts.max())
@@ -128,6 +128,7 @@ def _epochs(
     rows: training.Rows,
     fresh: tuple[GenerativeSampler, float] | None,
     shape: tuple[int, ...],
+    borrowed: float,
     seeds: np.random.SeedSequence,
 ) -> Callable[[], training.Rows] | None:
     """Give the rows of every epoch anew, if they are to be fresh."""
@@ -140,7 +141,7 @@ def _epochs(
         made = sampler.generate(n, code, random_state=for_rows.spawn(1)[0])
         return _numbers(made).reshape(n, -1)
 
-    return training.fresh_epochs(rows, make, share, shape, for_order)
+    return training.fresh_epochs(rows, make, share, shape, for_order, borrowed)
 
 
 def _numbers(X: NDArray[Any]) -> NDArray[np.floating]:
