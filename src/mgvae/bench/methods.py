@@ -70,7 +70,7 @@ def make_cell(
 
     Examples
     --------
-    >>> cell = make_cell("mnist-100", "RW", "paper", budget="cpu")
+    >>> cell = make_cell("musk", "RW", "paper", budget="cpu")
     >>> cell.budget, cell.parameters["classifier"]["loss"]
     ('full', 'rw')
     """
