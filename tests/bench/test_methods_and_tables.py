@@ -80,5 +80,5 @@ def test_rows_are_chosen_by_name_or_method_in_any_case():
 
 def test_tuned_thresholds_are_rows_of_the_clean_protocol_without_cells_of_their_own():
     table = find_table("musk")
-    assert len(table.rows("clean")) == len(table.rows("paper")) + 2
+    assert len(table.rows("clean")) == len(table.rows("paper")) + 3
     assert len(table.cells("clean", seeds=1)) == 2 * len(table.cells("paper", seeds=1))
