@@ -14,7 +14,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from mgvae._classifier_networks import ResNet20, mlp
 from mgvae._runtime import build
-from mgvae.bridge import nearest
+from mgvae.bridge import MOST_GUIDES, NEIGHBOURS, nearest
 from mgvae.errors import DataError, ParameterError
 from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss, Reduction
 from mgvae.metrics import geometric_mean
@@ -35,8 +35,6 @@ __all__ = [
 
 _PREDICT = 1_000  # rows that pass through the network at once when nothing is learned
 
-_LENDERS = 4_096  # rows of the largest class whose differences are lent to smaller ones
-_NEIGHBOURS = 10  # of each, to which the differences are
 _CHANNELS = (1, 3, 4)  # sizes of a last axis that is taken for the colour channels
 
 NetworkLike = str | nn.Module | Callable[[tuple[int, ...], int], nn.Module]
@@ -250,9 +248,7 @@ def fresh_epochs(
     codes = rows.y.cpu().numpy()
     members = [np.flatnonzero(codes == code) for code in range(int(codes.max()) + 1)]
     largest = max(len(own) for own in members)
-    lend = None
-    if borrowed:
-        lend = _differences(rows, max(members, key=len), borrowed, rng)
+    lend = _differences(rows, max(members, key=len), borrowed, rng) if borrowed else None
 
     def epoch() -> Rows:
         parts: list[Rows] = []
@@ -286,14 +282,12 @@ def fresh_epochs(
 
 def _differences(
     rows: Rows, members: NDArray[np.intp], most: float, rng: np.random.Generator
-) -> Callable[[int], Tensor] | None:
+) -> Callable[[int], Tensor]:
     """Give a function that draws parts of differences between neighbouring rows of one class."""
-    kept = rng.permutation(members)[:_LENDERS]
+    kept = rng.permutation(members)[:MOST_GUIDES]
     X = rows.take(kept).X
-    flat = X.flatten(1)
-    near = nearest(flat, flat, min(_NEIGHBOURS, len(kept) - 1), same=True)
-    if not near.size:
-        return None
+    flat = X.flatten(1).cpu()
+    near = nearest(flat, flat, min(NEIGHBOURS, len(kept) - 1), same=True)
 
     def draw(n: int) -> Tensor:
         first = rng.integers(len(kept), size=n)

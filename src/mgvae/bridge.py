@@ -26,10 +26,10 @@ from mgvae.generation import decode, latent_means
 from mgvae.rows import BLOCK, MATRIX, Positions, take
 from mgvae.vae import VAE
 
-__all__ = ["Bridge", "build_bridge", "cross", "nearest"]
+__all__ = ["MOST_GUIDES", "NEIGHBOURS", "Bridge", "build_bridge", "cross", "nearest"]
 
-_MOST_GUIDES = 4096  # pairs of majority rows whose differences a bridge keeps
-_NEIGHBOURS = 10
+MOST_GUIDES = 4096  # pairs of majority rows whose differences are kept
+NEIGHBOURS = 10  # of a majority row, to which differences are taken
 _APPROACH, _BORROWED, _NOISE = 0.5, 0.75, 0.3  # largest a, largest b, and the factor on sigma
 
 
@@ -91,11 +91,11 @@ def build_bridge(
     """
     rng = np.random.default_rng(seeds)
     device = vae.log_variance.device
-    n = min(len(majority), _MOST_GUIDES)
+    n = min(len(majority), MOST_GUIDES)
     kept = np.sort(rng.choice(len(majority), n, replace=False))
     others = latent_means(vae, rows, majority[kept])
-    near = nearest(others, others, min(_NEIGHBOURS, n - 1), same=True)
-    times = max(1, min(near.shape[1], _MOST_GUIDES // n))
+    near = nearest(others, others, min(NEIGHBOURS, n - 1), same=True)
+    times = max(1, min(near.shape[1], MOST_GUIDES // n))
     guides = np.repeat(np.arange(n), times)
     neighbours = guides
     if near.shape[1]:
