@@ -201,6 +201,7 @@ def _learn(
     n_batch = min(stage.batch_size, len(learned))
     n_exemplars = stage.n_exemplars if vae.prior == "majority" else 0
     memory = _Memory(stage.n_remembered if n_exemplars else 0, device)
+    place = rows.new_empty(0)  # of a step's rows
 
     def loss(step: int) -> dict[str, Tensor]:  # noqa: ARG001
         batch = learned[rng.choice(len(learned), n_batch, replace=False, shuffle=False)]
@@ -211,7 +212,7 @@ def _learn(
             share = team.share(n_batch)
             batch, noise, encoded = batch[share], noise[share], team.portion(exemplars)
             gather = partial(team.gather, n_exemplars)
-        chosen = take(rows, np.concatenate([batch, encoded])).to(device)
+        chosen = take(rows, np.concatenate([batch, encoded]), place).to(device)
         own = None
         if stage.leave_one_out and n_exemplars:
             own = own_exemplars(batch, np.concatenate([exemplars, memory.positions])).to(device)

@@ -197,8 +197,7 @@ class DrawAndCompare(torch.autograd.Function):
         for_z, g = gradients[0], gradients[1].unsqueeze(-1)  # (n, d), (n, 1)
         shares = weights * (g / total)  # (n, S)
         pull = precision * (g * z - shares @ means)  # of the mixture on the codes, (n, d)
-        for_means = torch.addmm(shares.sum(0).unsqueeze(-1) * means, shares.T, z, alpha=-1.0)
-        for_means *= precision
+        for_means = (means.T * shares.sum(0)).addmm_(z.T, shares, alpha=-1.0).mul_(precision).T
         stretched = (z * pull).sum() + (means * for_means).sum()  # Euler: |z - c|^2 is homogeneous
         for_z = for_z + pull
         for_log_variance = (for_z * moves).sub_(g).mul_(0.5)

@@ -16,10 +16,11 @@ BLOCK = 16_384  # rows that pass through a network at once when nothing is learn
 MATRIX = 2**22  # numbers of a matrix over pairs of rows that are in memory at once
 
 
-def take(rows: Tensor, positions: Positions) -> Tensor:
+def take(rows: Tensor, positions: Positions, out: Tensor | None = None) -> Tensor:
     """Copy out whole rows as numbers; bytes become numbers from 0 to 1.
 
-    ``index_select`` moves a row at once, indexing a number at a time.
+    ``index_select`` moves a row at once, indexing a number at a time. Who takes rows again and
+    again gives a place for them, ``out``: fresh memory can cost more than the rows.
 
     Examples
     --------
@@ -28,7 +29,7 @@ def take(rows: Tensor, positions: Positions) -> Tensor:
     tensor([[0.2000],
             [1.0000]])
     """
-    chosen = rows.index_select(0, torch.from_numpy(positions))
+    chosen = torch.index_select(rows, 0, torch.from_numpy(positions), out=out)
     return chosen.float().div_(255.0) if chosen.dtype == torch.uint8 else chosen
 
 
