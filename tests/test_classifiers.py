@@ -27,7 +27,7 @@ from torch.nn import functional as F  # noqa: N812
 from mgvae import MGVAE
 from mgvae import _classifier_training as training
 from mgvae._classifier_networks import ResNet20
-from mgvae._classifier_training import split
+from mgvae._classifier_rows import fresh_epochs, make_rows, split
 from mgvae._runtime import seed_sequence
 from mgvae.classifiers import TorchClassifier
 from mgvae.errors import DataError, ParameterError
@@ -64,7 +64,7 @@ def test_the_batches_of_an_epoch_add_up_to_the_weighted_loss_of_all_rows():
     y = (torch.arange(200) < 4).long()  # most batches of ten hold no row of class 1
     logits = torch.randn(200, 2, generator=generator, dtype=torch.float64)
     weight = class_weights([196, 4])[y.numpy()]
-    rows = training.make_rows(logits.numpy(), y.numpy(), weight, (2,), torch.device("cpu"))
+    rows = make_rows(logits.numpy(), y.numpy(), weight, (2,), torch.device("cpu"))
     order = torch.randperm(200, generator=generator).split(10)
     loss = nn.CrossEntropyLoss(reduction="none")
     batches = [
@@ -524,14 +524,14 @@ def test_double_softmax_collapses_on_mnist_and_logits_do_not():
 def test_epochs_are_balanced_and_hold_all_real_rows():
     X = np.arange(60, dtype=np.float32).reshape(30, 2)
     codes = np.repeat([0, 1, 2], [20, 7, 3])
-    rows = training.make_rows(X, codes, np.ones(30), (2,), torch.device("cpu"))
+    rows = make_rows(X, codes, np.ones(30), (2,), torch.device("cpu"))
     asked = []
 
     def make(n, code):
         asked.append((n, code))
         return np.full((n, 2), -1.0, np.float32)
 
-    epoch = training.fresh_epochs(rows, make, 0.75, (2,), np.random.SeedSequence(0))
+    epoch = fresh_epochs(rows, make, 0.75, (2,), np.random.SeedSequence(0))
     first, second = epoch(), epoch()
     assert asked == [(13, 1), (15, 2)] * 2
     for balanced in (first, second):
@@ -549,8 +549,8 @@ def test_smaller_classes_borrow_parts_of_differences_between_majority_neighbours
     majority[:, 1] = np.arange(22) % 11  # two groups, neighbours differ in the second column only
     X = np.concatenate([majority, [[5.0, 50.0]] * 2]).astype(np.float32)
     codes = np.repeat([0, 1], [22, 2])
-    rows = training.make_rows(X, codes, np.ones(24), (2,), torch.device("cpu"))
-    epoch = training.fresh_epochs(
+    rows = make_rows(X, codes, np.ones(24), (2,), torch.device("cpu"))
+    epoch = fresh_epochs(
         rows, lambda n, _: np.full((n, 2), 7.0, np.float32), 0.5, (2,),
         np.random.SeedSequence(0), borrowed=0.5,
     )  # fmt: skip
@@ -566,8 +566,8 @@ def test_smaller_classes_borrow_parts_of_differences_between_majority_neighbours
 
 
 def test_classes_of_one_row_borrow_nothing_and_do_no_harm():
-    rows = training.make_rows(np.eye(2), np.array([0, 1]), np.ones(2), (2,), torch.device("cpu"))
-    epoch = training.fresh_epochs(
+    rows = make_rows(np.eye(2), np.array([0, 1]), np.ones(2), (2,), torch.device("cpu"))
+    epoch = fresh_epochs(
         rows, lambda n, _: np.zeros((n, 2)), 0.5, (2,), np.random.SeedSequence(0), borrowed=1.0
     )
     assert torch.equal(epoch().X, rows.X)

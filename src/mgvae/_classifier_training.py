@@ -4,7 +4,7 @@ import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -13,8 +13,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from mgvae._classifier_networks import ResNet20, mlp
+from mgvae._classifier_rows import Rows, as_samples
 from mgvae._runtime import build
-from mgvae.bridge import MOST_GUIDES, NEIGHBOURS, nearest
 from mgvae.errors import DataError, ParameterError
 from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss, Reduction
 from mgvae.metrics import geometric_mean
@@ -22,37 +22,16 @@ from mgvae.training import Callback, History, Player, Validation, exponential, t
 
 __all__ = [
     "Plan",
-    "Rows",
-    "fresh_epochs",
     "make_loss",
     "make_network",
-    "make_rows",
     "outputs_of",
     "random_numbers",
-    "split",
     "train_network",
 ]
 
 _PREDICT = 1_000  # rows that pass through the network at once when nothing is learned
 
-_CHANNELS = (1, 3, 4)  # sizes of a last axis that is taken for the colour channels
-
 NetworkLike = str | nn.Module | Callable[[tuple[int, ...], int], nn.Module]
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Samples of shape (n, *sample_shape), their class codes, and their weights if they differ."""
-
-    X: Tensor
-    y: Tensor
-    weight: Tensor | None
-
-    def take(self, positions: NDArray[np.intp]) -> "Rows":
-        """Give some of the rows."""
-        picked = torch.from_numpy(positions).to(self.y.device)
-        weight = None if self.weight is None else self.weight.index_select(0, picked)
-        return Rows(self.X.index_select(0, picked), self.y.index_select(0, picked), weight)
 
 
 @dataclass(frozen=True)
@@ -68,37 +47,6 @@ class Plan:
     selection: str
     patience: int | None
     double_softmax: bool
-
-
-def split(
-    codes: NDArray[np.intp], fraction: float, seeds: np.random.SeedSequence
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Hold out a part of every class: at least one row, but never its last."""
-    rng = np.random.default_rng(seeds)
-    held = [np.empty(0, dtype=np.intp)]
-    for code in range(codes.max() + 1) if fraction > 0 else ():
-        members = rng.permutation(np.flatnonzero(codes == code))
-        held.append(members[: min(max(1, round(fraction * len(members))), len(members) - 1)])
-    mask = np.ones(len(codes), dtype=bool)
-    mask[np.concatenate(held)] = False
-    return np.flatnonzero(mask), np.flatnonzero(~mask)
-
-
-def make_rows(
-    X: NDArray[np.floating],
-    codes: NDArray[np.intp],
-    weight: NDArray[np.float64],
-    sample_shape: tuple[int, ...],
-    device: torch.device,
-) -> Rows:
-    """Bring rows to the device, as the network wants them; the mean weight becomes 1."""
-    samples = _samples(X, sample_shape, device)
-    equal = bool((weight == weight[0]).all())
-    return Rows(
-        samples,
-        torch.from_numpy(codes.astype(np.int64)).to(device),
-        None if equal else torch.from_numpy(weight / weight.mean()).to(samples),
-    )
 
 
 def make_network(
@@ -214,99 +162,13 @@ def train_network(
     return history
 
 
-def fresh_epochs(
-    rows: Rows,
-    make: Callable[[int, int], NDArray[np.floating]],
-    synthetic_share: float,
-    sample_shape: tuple[int, ...],
-    seeds: np.random.SeedSequence,
-    borrowed: float = 0.0,
-) -> Callable[[], Rows]:
-    """Give a function that balances rows anew for every epoch.
-
-    Every class has as many rows as the largest. Of a smaller one, a part is generated, and the
-    rest are real rows, all of them, each as often as the others as far as the number allows. To
-    each of its rows x a part of a difference between two neighbours of the largest class may be
-    added, x + b (x_k - x_n), with b between 0 and ``borrowed``.
-
-    Parameters
-    ----------
-    rows : Rows
-        The real rows.
-    make : callable
-        ``make(n, code)`` gives ``n`` new rows of a class, flat.
-    synthetic_share : float
-        The part of a smaller class that is generated.
-    sample_shape : tuple of int
-        Shape of a sample as users give it.
-    seeds : numpy.random.SeedSequence
-        Decides which real rows come once more than others, and the differences.
-    borrowed : float
-        The largest b.
-    """
-    rng = np.random.default_rng(seeds)
-    codes = rows.y.cpu().numpy()
-    members = [np.flatnonzero(codes == code) for code in range(int(codes.max()) + 1)]
-    largest = max(len(own) for own in members)
-    lend = _differences(rows, max(members, key=len), borrowed, rng) if borrowed else None
-
-    def epoch() -> Rows:
-        parts: list[Rows] = []
-        for code, own in enumerate(members):
-            first = len(parts)
-            n_real = max(len(own), round((1.0 - synthetic_share) * largest))
-            if len(own) == largest:
-                n_real = largest
-            repeated = np.resize(rng.permutation(own), n_real)
-            real = rows.take(repeated)
-            parts.append(real)
-            if n_real < largest:
-                made = make(largest - n_real, code)
-                X = _samples(made, sample_shape, rows.X.device).to(rows.X)
-                y = rows.y.new_full((len(X),), code)
-                weight = None if real.weight is None else real.weight.mean().expand(len(X))
-                parts.append(Rows(X, y, weight))
-            if lend is not None and len(own) < largest:
-                parts[first:] = [
-                    replace(part, X=part.X + lend(len(part.X))) for part in parts[first:]
-                ]
-        weights = [part.weight for part in parts if part.weight is not None]
-        return Rows(
-            torch.cat([part.X for part in parts]),
-            torch.cat([part.y for part in parts]),
-            torch.cat(weights) if weights else None,
-        )
-
-    return epoch
-
-
-def _differences(
-    rows: Rows, members: NDArray[np.intp], most: float, rng: np.random.Generator
-) -> Callable[[int], Tensor]:
-    """Give a function that draws parts of differences between neighbouring rows of one class."""
-    kept = rng.permutation(members)[:MOST_GUIDES]
-    X = rows.take(kept).X
-    flat = X.flatten(1).cpu()
-    near = nearest(flat, flat, min(NEIGHBOURS, len(kept) - 1), same=True)
-
-    def draw(n: int) -> Tensor:
-        first = rng.integers(len(kept), size=n)
-        second = near[first, rng.integers(near.shape[1], size=n)]
-        parts = torch.from_numpy(most * rng.random(n)).to(X)
-        difference = X[torch.from_numpy(second).to(X.device)]
-        difference -= X[torch.from_numpy(first).to(X.device)]
-        return difference * parts.view(-1, *[1] * (X.ndim - 1))
-
-    return draw
-
-
 def outputs_of(
     network: nn.Module, X: NDArray[np.floating], sample_shape: tuple[int, ...]
 ) -> NDArray[np.floating]:
     """Give the network's outputs for all rows."""
     like = next(network.parameters())
     outputs: NDArray[np.floating] = (
-        _outputs(network, _samples(X, sample_shape, like.device).to(like)).cpu().numpy()
+        _outputs(network, as_samples(X, sample_shape, like.device).to(like)).cpu().numpy()
     )
     return outputs
 
@@ -316,21 +178,6 @@ def _outputs(network: nn.Module, X: Tensor) -> Tensor:
     network.eval()
     parts = X.split(_PREDICT)  # type: ignore[no-untyped-call]
     return torch.cat([network(part) for part in parts])
-
-
-def _samples(
-    X: NDArray[np.floating], sample_shape: tuple[int, ...], device: torch.device
-) -> Tensor:
-    """Shape rows as the network wants them: images as (n, channels, height, width)."""
-    rows = torch.from_numpy(np.require(X, requirements=["C", "W"]))
-    if device.type == "mps":  # which has no float64
-        rows = rows.float()
-    samples = rows.to(device).reshape(-1, *sample_shape)
-    if len(sample_shape) == 2:
-        return samples.unsqueeze(1)
-    if len(sample_shape) == 3 and sample_shape[2] in _CHANNELS and sample_shape[0] not in _CHANNELS:
-        return samples.movedim(-1, 1).contiguous()
-    return samples
 
 
 def _batches(n: int, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:

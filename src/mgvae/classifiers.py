@@ -17,7 +17,8 @@ from mgvae.errors import DataError, ParameterError
 if TYPE_CHECKING:
     import torch
 
-    from mgvae._classifier_training import NetworkLike, Plan, Rows
+    from mgvae._classifier_rows import Rows
+    from mgvae._classifier_training import NetworkLike, Plan
     from mgvae.samplers._base import GenerativeSampler
 
 __all__ = ["TorchClassifier"]
@@ -225,6 +226,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         from mgvae import _classifier_training as training
+        from mgvae._classifier_rows import make_rows, split
         from mgvae._progress import progress_bars
         from mgvae._runtime import resolve_device, seed_sequence, threads, torch_generator
         from mgvae.losses import LDAMLoss
@@ -248,8 +250,8 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         device = resolve_device(self.device)
         seeds = seed_sequence(self.random_state).spawn(5)
         for_split, for_network, for_order, for_own, for_sampler = seeds
-        kept, held = training.split(codes, self.validation_fraction, for_split)
-        rows = training.make_rows(X, codes, weight, self.sample_shape_, device)
+        kept, held = split(codes, self.validation_fraction, for_split)
+        rows = make_rows(X, codes, weight, self.sample_shape_, device)
         learned = rows.take(kept) if len(held) else rows
         epoch = None
         if self.sampler is not None:
@@ -289,7 +291,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seeds: np.random.SeedSequence,
     ) -> Callable[[], "Rows"]:
         """Fit a copy of the sampler; give a function that balances the rows for an epoch."""
-        from mgvae import _classifier_training as training
+        from mgvae._classifier_rows import fresh_epochs
 
         for_fit, for_rows, for_epochs = seeds.spawn(3)
         sampler = clone(self.sampler)
@@ -303,9 +305,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             flat: NDArray[np.floating] = made.reshape(n, -1)
             return flat
 
-        return training.fresh_epochs(
-            rows, make, self.synthetic_share, shape, for_epochs, self.borrowed
-        )
+        return fresh_epochs(rows, make, self.synthetic_share, shape, for_epochs, self.borrowed)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Give the most likely label of each row.

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from mgvae import _classifier_training as training
+from mgvae._classifier_rows import Rows, fresh_epochs, make_rows
 from mgvae._runtime import resolve_device, seed_sequence, threads, torch_generator
 from mgvae.bench.methods import load_class
 from mgvae.classifiers import TorchClassifier
@@ -93,7 +94,7 @@ def train_classifier(
         weight = class_weights(counts, _SCHEMES[estimator.loss])[y]  # type: ignore[arg-type]
     device = resolve_device(estimator.device)
     _, for_network, for_order, for_own, for_fresh = seed_sequence(seed).spawn(5)
-    rows = training.make_rows(_numbers(X), y, weight, X.shape[1:], device)
+    rows = make_rows(_numbers(X), y, weight, X.shape[1:], device)
     plan = estimator._plan()
     with threads(1), training.random_numbers(estimator.network, for_own):
         network = training.make_network(
@@ -125,12 +126,12 @@ def train_classifier(
 
 
 def _epochs(
-    rows: training.Rows,
+    rows: Rows,
     fresh: tuple[GenerativeSampler, float] | None,
     shape: tuple[int, ...],
     borrowed: float,
     seeds: np.random.SeedSequence,
-) -> Callable[[], training.Rows] | None:
+) -> Callable[[], Rows] | None:
     """Give the rows of every epoch anew, if they are to be fresh."""
     if fresh is None:
         return None
@@ -141,7 +142,7 @@ def _epochs(
         made = sampler.generate(n, code, random_state=for_rows.spawn(1)[0])
         return _numbers(made).reshape(n, -1)
 
-    return training.fresh_epochs(rows, make, share, shape, for_order, borrowed)
+    return fresh_epochs(rows, make, share, shape, for_order, borrowed)
 
 
 def _numbers(X: NDArray[Any]) -> NDArray[np.floating]:
@@ -151,15 +152,15 @@ def _numbers(X: NDArray[Any]) -> NDArray[np.floating]:
 
 def _held_out(
     held_out: tuple[NDArray[Any], NDArray[np.int64]] | None, device: torch.device
-) -> training.Rows | None:
+) -> Rows | None:
     if held_out is None:
         return None
     X, y = held_out
-    return training.make_rows(_numbers(X), y, np.ones(len(y)), X.shape[1:], device)
+    return make_rows(_numbers(X), y, np.ones(len(y)), X.shape[1:], device)
 
 
 def _train_balanced(
-    network: nn.Module, rows: training.Rows, plan: training.Plan, generator: torch.Generator
+    network: nn.Module, rows: Rows, plan: training.Plan, generator: torch.Generator
 ) -> History:
     draws = _balanced_draws(rows.y, plan.batch_size, generator)
     steps = math.ceil(len(rows.y) / plan.batch_size)
