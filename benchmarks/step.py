@@ -1,8 +1,9 @@
 """Time of one pre-training step, against the bare matrix products it cannot do without.
 
 Run: ``python benchmarks/step.py``. One thread, one process. Both sides take turns and are timed by
-blocks of 20 steps, and the ratio is that of their fastest blocks: other load on the machine can
-only slow a block down.
+blocks of 20 steps. Other load on the machine can only slow a block down, and comes in spells longer
+than a turn: so a turn counts by the fastest block of each side, whose ratio is taken within the
+turn, and the result is the median over the turns.
 
 1. Overhead: the step at the paper's MNIST shape (784-300-300-40, batch 100, 500 exemplars) divided
    by the same step's matrix products alone, forward and backward. Aim: at most 1.25.
@@ -12,6 +13,8 @@ only slow a block down.
 import time
 from collections.abc import Callable
 from itertools import pairwise
+from statistics import median
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -25,6 +28,14 @@ from mgvae.vae import VAE
 
 WIDTH, HIDDEN, LATENT, BATCH, EXEMPLARS = 784, 300, 40, 100, 500
 BLOCK, BLOCKS, TURNS = 20, 4, 16  # the training loop calls back every 20 steps
+
+
+class Comparison(NamedTuple):
+    """Median milliseconds per step of two functions, and the median of their ratios by turn."""
+
+    first: float
+    second: float
+    ratio: float
 
 
 def matrix_products() -> Callable[[], list[float]]:
@@ -85,13 +96,16 @@ def training_steps(rows: torch.Tensor) -> Callable[[], list[float]]:
     return run
 
 
-def fastest(*functions: Callable[[], list[float]]) -> list[float]:
-    """Let the functions take turns; give each one's fastest block in milliseconds per step."""
-    found: list[list[float]] = [[] for _ in functions]
-    for _ in range(TURNS):
-        for function, kept in zip(functions, found, strict=True):
-            kept += [(late - early) / BLOCK * 1e3 for early, late in pairwise(function())]
-    return [min(kept) for kept in found]
+def compare(first: Callable[[], list[float]], second: Callable[[], list[float]]) -> Comparison:
+    """Let two functions take turns; compare the fastest block of each within a turn."""
+    turns = [(_fastest(first()), _fastest(second())) for _ in range(TURNS)]
+    one, other = zip(*turns, strict=True)
+    return Comparison(median(one), median(other), median(a / b for a, b in turns))
+
+
+def _fastest(times: list[float]) -> float:
+    """Give the milliseconds per step of the fastest block."""
+    return min(late - early for early, late in pairwise(times)) / BLOCK * 1e3
 
 
 def main() -> None:
@@ -99,14 +113,14 @@ def main() -> None:
     torch.set_num_threads(1)
     rng = np.random.default_rng(0)
     small = torch.from_numpy(rng.random((10_000, WIDTH), dtype=np.float32))
-    step, products = fastest(training_steps(small), matrix_products())
-    print(f"step {step:.2f} ms, matrix products {products:.2f} ms: ratio {step / products:.2f}")
+    step, products, ratio = compare(training_steps(small), matrix_products())
+    print(f"step {step:.2f} ms, matrix products {products:.2f} ms: ratio {ratio:.2f}")
 
     large = torch.empty(1_000_000, WIDTH)
     for start in range(0, len(large), len(small)):
         large[start : start + len(small)] = small
-    many, few = fastest(training_steps(large), training_steps(small))
-    print(f"1,000,000 rows {many:.2f} ms, 10,000 rows {few:.2f} ms: ratio {many / few:.2f}")
+    many, few, ratio = compare(training_steps(large), training_steps(small))
+    print(f"1,000,000 rows {many:.2f} ms, 10,000 rows {few:.2f} ms: ratio {ratio:.2f}")
 
 
 if __name__ == "__main__":
