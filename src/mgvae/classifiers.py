@@ -76,8 +76,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     borrowed : float, default=0.0
         With a ``sampler``, every row of a smaller class, real or made, is shifted in each epoch by
         a part of the difference between two neighbouring rows of the largest class, and this is
-        the largest part. On MNIST 1 helped much where a class had few images, on FashionMNIST it
-        made no difference.
+        the largest part. On MNIST 1 helped much where a class had few images (`docs/efficacy.md`).
     device : str or torch.device, default="auto"
         ``"auto"`` takes CUDA when it is there.
     random_state : None, int, numpy RandomState or Generator, default=None
