@@ -45,7 +45,8 @@ def test_mixture_equals_torchs_mixture_of_normals(shape):
 def test_leave_one_out_equals_a_double_loop(shape):
     z, means, log_variance = drawn(shape)
     rng = np.random.default_rng(shape[3])
-    batch, exemplars = rng.integers(0, 4, len(z)), rng.integers(0, 4, len(means))
+    rows = max(4, len(z))
+    batch, exemplars = rng.permutation(rows)[: len(z)], rng.integers(0, rows, len(means))
     own = own_exemplars(batch, exemplars)
     found = log_majority_mixture(z, means, log_variance, own)
     s2, d = math.exp(log_variance), z.shape[1]

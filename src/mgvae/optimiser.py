@@ -1,12 +1,22 @@
 """Adam, with less to do beside its arithmetic."""
 
 from collections.abc import Callable
-from typing import Any
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
 __all__ = ["Adam"]
+
+
+class _Moments(NamedTuple):
+    """The parameters that moved last, with what Adam keeps of them."""
+
+    moved: list[Tensor]
+    first: list[Tensor]
+    second: list[Tensor]
+    steps: list[Tensor]
 
 
 class Adam(torch.optim.Adam):
@@ -36,32 +46,38 @@ class Adam(torch.optim.Adam):
 
     def __init__(self, params: Any, lr: float = 1e-3, weight_decay: float = 0.0) -> None:
         super().__init__(params, lr=lr, weight_decay=weight_decay, fused=True)
+        self._moments: dict[int, _Moments] = {}  # by group
+
+    def load_state_dict(self, state_dict: Any) -> None:
+        """Go on from what ``state_dict`` gave."""
+        super().load_state_dict(state_dict)
+        self._moments.clear()
 
     @torch.no_grad()
     def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
         """Move every parameter that has a gradient."""
         if closure is not None:
             closure()
-        for group in self.param_groups:
+        for number, group in enumerate(self.param_groups):
             moved = [p for p in group["params"] if p.grad is not None]
             if moved:
-                self._move(group, moved)
+                self._move(number, group, moved)
 
-    def _move(self, group: dict[str, Any], moved: list[Tensor]) -> None:
-        states = [self.state[p] for p in moved]
-        steps = [state.get("step") for state in states]
-        if steps[0] is None or any(step is not steps[0] for step in steps):
-            self._share(moved, states)
-        count = states[0]["step"]
-        count += 1
+    step.hooked = True  # type: ignore[attr-defined] # else torch times every call for its profiler
+
+    def _move(self, number: int, group: dict[str, Any], moved: list[Tensor]) -> None:
+        found = self._moments.get(number)
+        if found is None or any(p is not q for p, q in zip_longest(moved, found.moved)):
+            found = self._moments[number] = self._begin(moved)
+        found.steps[0].add_(1)
         beta1, beta2 = group["betas"]
         torch._fused_adam_(
             moved,
             [p.grad for p in moved if p.grad is not None],
-            [state["exp_avg"] for state in states],
-            [state["exp_avg_sq"] for state in states],
+            found.first,
+            found.second,
             [],
-            [count] * len(moved),
+            found.steps,
             lr=group["lr"],
             beta1=beta1,
             beta2=beta2,
@@ -71,9 +87,9 @@ class Adam(torch.optim.Adam):
             maximize=False,
         )
 
-    @staticmethod
-    def _share(moved: list[Tensor], states: list[dict[str, Tensor]]) -> None:
+    def _begin(self, moved: list[Tensor]) -> _Moments:
         """Begin, or go on with states that were loaded, whose counts are equal but not the same."""
+        states = [self.state[p] for p in moved]
         count = states[0].get("step", torch.zeros((), device=moved[0].device))
         for parameter, state in zip(moved, states, strict=True):
             if state and state["step"].item() != count.item():
@@ -82,3 +98,9 @@ class Adam(torch.optim.Adam):
                 state["exp_avg"] = torch.zeros_like(parameter)
                 state["exp_avg_sq"] = torch.zeros_like(parameter)
             state["step"] = count
+        return _Moments(
+            moved,
+            [state["exp_avg"] for state in states],
+            [state["exp_avg_sq"] for state in states],
+            [count] * len(moved),
+        )

@@ -211,7 +211,7 @@ def own_exemplars(batch: NDArray[np.int64], exemplars: NDArray[np.int64]) -> Own
     Parameters
     ----------
     batch, exemplars : ndarray of int
-        Positions of the rows.
+        Positions of the rows; those of the batch are distinct.
 
     Returns
     -------
@@ -224,8 +224,11 @@ def own_exemplars(batch: NDArray[np.int64], exemplars: NDArray[np.int64]) -> Own
     >>> own_exemplars(np.array([4, 7]), np.array([7, 5])).places
     tensor([2])
     """
-    places = np.flatnonzero(batch[:, None] == exemplars)
-    sample = places // len(exemplars)
+    order = np.argsort(batch)
+    nearest = order.take(np.searchsorted(batch, exemplars, sorter=order), mode="clip")
+    columns = np.flatnonzero(batch[nearest] == exemplars)
+    sample = nearest[columns]
+    places = sample * len(exemplars) + columns
     others = len(exemplars) - np.bincount(sample, minlength=len(batch))
     if not others.all():
         places = places[others[sample] > 0]
