@@ -143,3 +143,15 @@ def test_the_page_keeps_the_reading_and_ranks_the_methods(tmp_path):
     for picture in ("ranks-gm.png", "ranks-roc_auc.png"):
         assert (page.parent / "figures" / picture).read_bytes().startswith(b"\x89PNG")
         assert f"(figures/{picture})" in text
+
+
+def test_the_page_shows_the_figures_that_have_been_drawn(tmp_path):
+    page = tmp_path / "results.md"
+    write_page(Store(tmp_path / "results"), page)
+    assert "## Figures" not in page.read_text(encoding="utf-8")
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "pretraining.png").write_bytes(b"")
+    write_page(Store(tmp_path / "results"), page)
+    text = page.read_text(encoding="utf-8")
+    assert "(figures/pretraining.png)" in text
+    assert "(figures/exemplars-mnist.png)" not in text

@@ -73,7 +73,7 @@ def draw_figure(
     if name not in FIGURES:
         known = ", ".join([*FIGURES, *EFFICACY_FIGURES])
         raise ParameterError(f"there is no figure {name!r}; there are {known}.")
-    _draw(FIGURES[name](_Studio(budget, data, cache)), path)
+    _draw(FIGURES[name].panels(_Studio(budget, data, cache)), path)
 
 
 def _pretraining(studio: _Studio) -> Panels:
@@ -148,11 +148,32 @@ def _faces(studio: _Studio) -> Panels:
     return [line]
 
 
-FIGURES: dict[str, Callable[[_Studio], Panels]] = {
-    "pretraining": _pretraining,
-    **{f"exemplars-{f}": partial(_exemplars, f) for f in ("mnist", "fashionmnist")},
-    **{f"methods-{f}": partial(_methods, f) for f in ("mnist", "fashionmnist")},
-    "methods-celeba": _faces,
+@dataclass(frozen=True)
+class _Figure:
+    """How a figure is made, and what it shows."""
+
+    panels: Callable[[_Studio], Panels]
+    caption: str
+
+
+_EXEMPLARS = "Majority images (first column) and minority images translated from each."
+_METHODS = "What each method makes for the same minority images."
+
+FIGURES: dict[str, _Figure] = {
+    "pretraining": _Figure(
+        _pretraining, "Minority images made from fewer and fewer real ones, as named above each."
+    ),
+    **{
+        f"exemplars-{family}": _Figure(partial(_exemplars, family), _EXEMPLARS)
+        for family in ("mnist", "fashionmnist")
+    },
+    **{
+        f"methods-{family}": _Figure(partial(_methods, family), _METHODS)
+        for family in ("mnist", "fashionmnist")
+    },
+    "methods-celeba": _Figure(
+        _faces, "Faces that each method makes, one rare hair colour a row; no photograph is shown."
+    ),
 }
 """Every figure of the paper by name."""
 

@@ -9,6 +9,7 @@ from collections.abc import Container
 from pathlib import Path
 
 from mgvae._atomic import atomic_write
+from mgvae.bench.figures import FIGURES
 from mgvae.bench.ranks import draw_critical_differences, rank_methods
 from mgvae.bench.render import render
 from mgvae.bench.store import Store
@@ -58,6 +59,7 @@ def write_page(store: Store, path: str | Path) -> None:
         if protocol == "clean":
             compared = [summary for summary in filled if summary.table.name in _COMPARED]
             parts += _ranks(compared, path)
+    parts += _pictures(path)
     parts += ["## What was run", costs(store, _PROTOCOLS)]
     write_parts(parts, path)
 
@@ -99,6 +101,15 @@ def _ranks(summaries: list[Summary], path: Path) -> list[str]:
             f"![Mean ranks by {title}](figures/{picture.name})",
         ]
     return parts if len(parts) > 1 else []
+
+
+def _pictures(path: Path) -> list[str]:
+    """Show the figures that have been drawn into the folder beside the page."""
+    parts = ["## Figures", "Drawn by `mgvae bench figure NAME --budget cpu`."]
+    for name, figure in FIGURES.items():
+        if (path.parent / "figures" / f"{name}.png").exists():
+            parts += [f"**{name}**: {figure.caption}", f"![{figure.caption}](figures/{name}.png)"]
+    return parts if len(parts) > 2 else []
 
 
 def costs(store: Store, protocols: Container[str]) -> str:
