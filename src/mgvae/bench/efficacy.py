@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from mgvae.bench.store import Store
-from mgvae.bench.summary import Entry, Summary, mark_best, results_of
+from mgvae.bench.summary import Entry, Summary, entry_of, mark_best, results_of
 from mgvae.bench.tables import Row, Table
 
 __all__ = ["FIGURES_OF_MERIT", "Efficacy", "gather"]
@@ -96,9 +96,7 @@ class Efficacy:
                 for metric in FIGURES_OF_MERIT:
                     values = self._by_seed(row, column, metric)
                     if values:
-                        sd = statistics.stdev(values) if len(values) > 1 else 0.0
-                        mean, budget = statistics.fmean(values), self.budgets[row]
-                        entries[row, column, metric] = Entry(mean, sd, len(values), budget)
+                        entries[row, column, metric] = entry_of(values, self.budgets[row])
         mark_best(entries, self.rows, columns, FIGURES_OF_MERIT)
         return Summary(self.table, "folds", self.rows, columns, FIGURES_OF_MERIT, entries)
 

@@ -1,7 +1,8 @@
 """Tables as Markdown, HTML, LaTeX and CSV.
 
 A figure reads ``mean ± sd (paper's value, difference)``; the best of a column is bold, the second
-underlined, and a dagger marks results of a shortened budget.
+underlined, and a dagger marks results of a shortened budget. One seed has no spread; what has fewer
+seeds than the rest is named below the table.
 """
 
 import csv
@@ -115,7 +116,9 @@ def _grid(
         entry = summary.entries.get((row, column, metric))
         if entry is None:
             return ""
-        shown = marks[entry.mark].format(f"{entry.mean:.1f}") + f" {plus_minus} {entry.sd:.1f}"
+        shown = marks[entry.mark].format(f"{entry.mean:.1f}")
+        if entry.sd is not None:
+            shown += f" {plus_minus} {entry.sd:.1f}"
         if entry.paper is not None:
             shown += f" ({entry.paper:.1f}, {entry.mean - entry.paper:+.1f})"
         return shown + (dagger if entry.budget != "full" else "")
@@ -124,8 +127,17 @@ def _grid(
 
 
 def _note(summary: Summary, dagger: str) -> str:
-    used = sorted({e.budget for e in summary.entries.values() if e.budget != "full"})
-    return f"\n{dagger} shortened budget: {', '.join(used)}.\n" if used else ""
+    entries = summary.entries
+    used = sorted({entry.budget for entry in entries.values() if entry.budget != "full"})
+    most = max((entry.seeds for entry in entries.values()), default=0)
+    fewer = dict.fromkeys(
+        f"{row} {column} ({entry.seeds})"
+        for (row, column, _), entry in entries.items()
+        if entry.seeds < most
+    )
+    notes = [f"{dagger} shortened budget: {', '.join(used)}."] if used else []
+    notes += [f"Fewer than {most} seeds: {', '.join(fewer)}."] if fewer else []
+    return f"\n{' '.join(notes)}\n" if notes else ""
 
 
 def _number(entry: Entry | None, name: str) -> str:

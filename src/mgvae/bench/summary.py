@@ -9,7 +9,7 @@ from mgvae.bench.methods import BUDGETS
 from mgvae.bench.store import Store
 from mgvae.bench.tables import METRICS, Row, Table
 
-__all__ = ["Entry", "Summary", "mark_best", "results_of", "summarise"]
+__all__ = ["Entry", "Summary", "entry_of", "mark_best", "results_of", "summarise"]
 
 Mark = Literal["best", "second", ""]
 
@@ -22,8 +22,10 @@ class Entry:
 
     Parameters
     ----------
-    mean, sd : float
-        Over the seeds; the spread is that of a sample, 0 for one seed.
+    mean : float
+        Over the seeds.
+    sd : float or None
+        Their spread, as that of a sample; one seed has none.
     seeds : int
         How many.
     budget : str
@@ -35,11 +37,17 @@ class Entry:
     """
 
     mean: float
-    sd: float
+    sd: float | None
     seeds: int
     budget: str
     paper: float | None = None
     mark: Mark = ""
+
+
+def entry_of(values: Sequence[float], budget: str, paper: float | None = None) -> Entry:
+    """Make a figure of one value for each seed."""
+    sd = statistics.stdev(values) if len(values) > 1 else None
+    return Entry(statistics.fmean(values), sd, len(values), budget, paper)
 
 
 @dataclass(frozen=True)
@@ -107,11 +115,9 @@ def summarise(
             for metric in metrics:
                 values = [figures[metric] for figures in found if metric in figures]
                 if values:
-                    sd = statistics.stdev(values) if len(values) > 1 else 0.0
                     published = row.paper.get(column, {}).get(metric)
                     paper = published[0] if published and protocol == "paper" else None
-                    mean = statistics.fmean(values)
-                    entries[row.name, column, metric] = Entry(mean, sd, len(values), used, paper)
+                    entries[row.name, column, metric] = entry_of(values, used, paper)
     names = [row.name for row in rows]
     mark_best(entries, names, columns, metrics)
     return Summary(table, protocol, names, columns, metrics, entries)
