@@ -1,25 +1,30 @@
-"""Choose the weight of the EWC penalty for the paper's image tables, on a validation part.
+"""Choose the weight of the EWC penalty for the paper's tables, on a validation part.
 
-Run: ``MGVAE_DATA=... python benchmarks/choose_ewc_weight.py mnist-100 mnist-600``. The published
-procedure is fitted to the published training images with each weight, and judged on images of the
-official training set that it has not seen: 1,000 of each of the classes 5-9, behind those that are
-published as the minority, and 5,000 of the classes 0-4, which the classifier does not see (the VAE
-does). The test set is not touched. The classifier is the paper's, in 20 epochs. Results are added
-to ``benchmarks/results/ewc_weight.jsonl``; what is there is not run again.
+Run: ``MGVAE_DATA=... python benchmarks/choose_ewc_weight.py mnist-100 musk``. The published
+procedure is fitted to the published training rows with each weight, and judged on rows that the
+classifier has not seen; the test set is not touched. For images these are 1,000 of each of the
+classes 5-9 of the official training set, behind those that are published as the minority, and
+5,000 of the classes 0-4; for tables a fifth of each class of the training rows. Of these the VAE
+has seen those of the majority. The classifier is the paper's, for images in 20 epochs. Results are
+added to ``benchmarks/results/ewc_weight.jsonl``; what is there is not run again.
 """
 
 import argparse
 import json
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from mgvae.bench.classifier import train_classifier
-from mgvae.bench.data import split
+from mgvae.bench.data import DATASETS, split
 from mgvae.bench.metrics import judge_paper
 from mgvae.bench.resampling import resample
 from mgvae.bench.sources import read_source
 from mgvae.bench.tables import find_table
+
+Array = NDArray[Any]
 
 RESULTS = Path(__file__).parent / "results" / "ewc_weight.jsonl"
 CACHE = Path.home() / ".cache" / "mgvae"
@@ -28,36 +33,66 @@ CLASSIFIER = {"epochs": 20, "lr_decay": 0.95**5, "paper_double_softmax": True}
 FIRST, PER_CLASS, MAJORITY = 600, 1000, 5000
 
 
-def measure(dataset: str, weight: float) -> dict[str, float]:
-    """Fit with one weight; give the paper's metrics on the validation part."""
-    family = dataset.split("-")[0]
-    source = read_source(family)
+class Validation(NamedTuple):
+    """Rows to fit, which of these the classifier sees, and rows to judge by."""
+
+    fitted: tuple[Array, Array]
+    seen: Array
+    judged: tuple[Array, Array]
+
+
+def images(dataset: str) -> Validation:
+    """Judge by images of the official training set that are not among the published ones."""
+    source = read_source(dataset.split("-")[0])
     train = np.zeros(len(source.y), bool) if source.test is None else ~source.test
     of_class = [np.flatnonzero((source.y == c) & train) for c in range(10)]
     majority = np.flatnonzero((source.y < 5) & train)
     unseen = np.random.default_rng(1).choice(len(majority), MAJORITY, replace=False)
     held_out = majority[np.sort(unseen)]
     minority = np.concatenate([rows[FIRST : FIRST + PER_CLASS] for rows in of_class[5:]])
+    rows = np.concatenate([held_out, minority])
+    seen = ~np.isin(np.concatenate(of_class[:5]), held_out)
+    parts = split(dataset, "paper")
+    judged = source.X[rows], (source.y[rows] >= 5).astype(np.int64)
+    return Validation((parts.X_train, parts.y_train), seen, judged)
 
-    cells = find_table(family).cells("paper", seeds=1, budget="cpu")
+
+def table(dataset: str) -> Validation:
+    """Judge by a fifth of the training rows of each class."""
+    parts = split(dataset, "paper")
+    rng = np.random.default_rng(1)
+    held_out = np.zeros(len(parts.y_train), bool)
+    for label in (0, 1):
+        rows = np.flatnonzero(parts.y_train == label)
+        held_out[rng.choice(rows, len(rows) // 5, replace=False)] = True
+    fitted = ~held_out | (parts.y_train == 0)
+    return Validation(
+        (parts.X_train[fitted], parts.y_train[fitted]),
+        ~held_out[fitted],
+        (parts.X_train[held_out], parts.y_train[held_out]),
+    )
+
+
+def measure(dataset: str, weight: float) -> dict[str, float]:
+    """Fit with one weight; give the paper's metrics on the validation part."""
+    image = DATASETS[dataset].kind == "image"
+    fitted, seen, judged = images(dataset) if image else table(dataset)
+    cells = find_table(DATASETS[dataset].family).cells("paper", seeds=1, budget="cpu")
     cell = next(c for c in cells if c.dataset == dataset and c.method == "MGVAE")
     settings = {**cell.parameters["settings"], "ewc_weight": weight}
-    parts = split(dataset, "paper")
-    made = resample(
-        parts.X_train, parts.y_train, {**cell.parameters, "settings": settings}, 7, CACHE
-    )
-    seen = np.ones(len(made.y), bool)
-    seen[: len(majority)] = ~np.isin(np.concatenate(of_class[:5]), held_out)
-    classifier = train_classifier(made.X[seen], made.y[seen], CLASSIFIER, 3)
-    rows = np.concatenate([held_out, minority])
-    predicted = classifier.probabilities(source.X[rows]).argmax(axis=1)
-    return judge_paper((source.y[rows] >= 5).astype(np.int64), predicted, 0)
+    made = resample(*fitted, {**cell.parameters, "settings": settings}, 7, CACHE)
+    kept = np.ones(len(made.y), bool)
+    kept[: len(seen)] = seen
+    parameters = CLASSIFIER if image else cell.parameters["classifier"]
+    classifier = train_classifier(made.X[kept], made.y[kept], parameters, 3)
+    predicted = classifier.probabilities(judged[0]).argmax(axis=1)
+    return judge_paper(judged[1], predicted, 0)
 
 
 def main() -> None:
     """Measure every weight that has not been, and print them all."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("datasets", nargs="+", help="such as mnist-100 or fashionmnist-600")
+    parser.add_argument("datasets", nargs="+", help="such as mnist-100 or musk")
     parser.add_argument("--weights", nargs="+", type=float, default=WEIGHTS)
     given = parser.parse_args()
     known = {}
