@@ -144,7 +144,7 @@ def find_table(name: str) -> Table:
 
 _ORDER = (
     "mnist", "fashionmnist", "celeba", "musk", "water_quality", "isolet", "ablation_mnist",
-    "lambda_fashionmnist", "upper_bound", "defaults", "efficacy", "efficacy_ablation",
+    "lambda_fashionmnist", "upper_bound", "efficacy", "efficacy_ablation",
     "efficacy_images", "efficacy_ablation_mnist",
 )  # fmt: skip
 
