@@ -1,6 +1,7 @@
 """What several test files need."""
 
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +14,12 @@ settings.register_profile("mgvae", deadline=None, derandomize=True, max_examples
 settings.load_profile("mgvae")
 
 torch.set_num_threads(1)
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C interrupt: what a shell starts in the background ignores it from birth."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
