@@ -18,12 +18,12 @@ import numpy as np
 import torch
 
 from mgvae import MGVAE
-from mgvae._runtime import build, torch_generator
 from mgvae.codec import Span
-from mgvae.likelihood import Likelihood
-from mgvae.mgvae import Stage, pretrain
+from mgvae.common.runtime import build, torch_generator
+from mgvae.methods.mgvae.learning import Stage, pretrain
+from mgvae.model.likelihood import Likelihood
+from mgvae.model.vae import VAE
 from mgvae.networks import cnn_bodies
-from mgvae.vae import VAE
 
 SHAPE, FACTOR, LATENT, BATCH, EXEMPLARS, REMEMBERED = (3, 64, 64), 0.25, 40, 64, 64, 2000
 STEPS, ROUNDS = 2, 6

@@ -29,9 +29,9 @@ import pyarrow as pa
 import torch
 
 from mgvae import CGAN, CVAE, MGVAE
+from mgvae.common.tensor_file import ModelFile, read_file, to_bytes
 from mgvae.errors import MGVAEError, ModelFileError
 from mgvae.storage import read_model
-from mgvae.storage._file import ModelFile, read_file, to_bytes
 
 CLASSES = {kind.__name__: kind for kind in (MGVAE, CVAE, CGAN)}
 SECONDS, MEGABYTES = 1.0, 100

@@ -70,9 +70,9 @@ def balance(source: Path, output: Path, new: int, minority: int) -> dict[str, An
     """Balance a file, and give seconds and memory."""
     peak = _Anonymous()
     from mgvae import MGVAE
-    from mgvae._disk import working_folder
+    from mgvae.common.disk import working_folder
     from mgvae.files import open_source, write_parquet
-    from mgvae.samplers._job import Job, Trained
+    from mgvae.methods.job import Job, Trained
     from mgvae.streams._passes import balanced_batches, learn, look
 
     class Timed(MGVAE):

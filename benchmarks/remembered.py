@@ -14,13 +14,13 @@ import numpy as np
 import torch
 from sklearn.datasets import load_digits
 
-from mgvae._runtime import build, torch_generator
 from mgvae.codec import Span
-from mgvae.likelihood import Likelihood
-from mgvae.mgvae import Stage, pretrain
+from mgvae.common.runtime import build, torch_generator
+from mgvae.methods.mgvae.learning import Stage, pretrain
+from mgvae.model.likelihood import Likelihood
+from mgvae.model.prior import log_majority_mixture
+from mgvae.model.vae import VAE, elbo
 from mgvae.networks import mlp_bodies
-from mgvae.prior import log_majority_mixture
-from mgvae.vae import VAE, elbo
 
 STEPS, BATCH, LATENT, SEEDS = 600, 64, 10, 3
 

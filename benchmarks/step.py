@@ -19,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from mgvae._runtime import build, torch_generator
 from mgvae.codec import Span
-from mgvae.likelihood import Likelihood
-from mgvae.mgvae import Stage, pretrain
+from mgvae.common.runtime import build, torch_generator
+from mgvae.methods.mgvae.learning import Stage, pretrain
+from mgvae.model.likelihood import Likelihood
+from mgvae.model.vae import VAE
 from mgvae.networks import mlp_bodies
-from mgvae.vae import VAE
 
 WIDTH, HIDDEN, LATENT, BATCH, EXEMPLARS = 784, 300, 40, 100, 500
 BLOCK, BLOCKS, TURNS = 20, 4, 16  # the training loop calls back every 20 steps

@@ -7,14 +7,20 @@ import pytest
 import torch
 from scipy import stats
 
-from mgvae._runtime import build, torch_generator
 from mgvae.codec import Span
-from mgvae.ewc import Consolidation
-from mgvae.generation import generate, latent_means, translate
-from mgvae.likelihood import Likelihood
-from mgvae.mgvae import EarlyStopping, Stage, finetune, fisher_of_generated, pretrain
+from mgvae.common.runtime import build, torch_generator
+from mgvae.methods.mgvae.generation import generate, latent_means, translate
+from mgvae.methods.mgvae.learning import (
+    EarlyStopping,
+    Stage,
+    finetune,
+    fisher_of_generated,
+    pretrain,
+)
+from mgvae.model.ewc import Consolidation
+from mgvae.model.likelihood import Likelihood
+from mgvae.model.vae import VAE
 from mgvae.networks import mlp_bodies
-from mgvae.vae import VAE
 
 MAJORITY, MINORITY = np.arange(150), np.arange(150, 180)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mgvae._atomic import atomic_write, check_writable
+from mgvae.common.atomic import atomic_write, check_writable
 
 
 def test_new_file_appears_only_at_the_end(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_killed_writer_leaves_the_old_file(tmp_path: Path) -> None:
     path.write_bytes(b"old")
     code = textwrap.dedent("""
         import os, signal, sys
-        from mgvae._atomic import atomic_write
+        from mgvae.common.atomic import atomic_write
         with atomic_write(sys.argv[1]) as file:
             file.write(b"half"); file.flush()
             os.kill(os.getpid(), signal.SIGKILL)

@@ -23,8 +23,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from mgvae import MGVAE, BalancedClassifier
+from mgvae.classifiers.balanced import correct_priors
 from mgvae.errors import DataError
-from mgvae.probabilities import correct_priors
 
 
 @parametrize_with_checks(

@@ -16,10 +16,10 @@ from joblib import parallel_config
 from torch import nn
 
 from mgvae import CGAN, CVAE, MGVAE
-from mgvae.checkpoints import Checkpoint, StageFile
+from mgvae.common.tensor_file import read_file
 from mgvae.errors import CheckpointError, CheckpointWarning, DivergenceError, ParameterError
-from mgvae.storage._file import read_file
 from mgvae.training import Player, Validation, cosine, train
+from mgvae.training.checkpoints import Checkpoint, StageFile
 
 SMALL = {"hidden_sizes": (16,)}
 SAMPLERS = [

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from mgvae._runtime import build
+from mgvae.common.runtime import build
 from mgvae.networks import Dense, two_heads
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mgvae import MGVAE
 from mgvae.errors import DivergenceError, ParameterError, ProcessError
-from mgvae.team import Team
+from mgvae.training.team import Team
 from tests.deadly import DeadlyNetwork
 
 pytest.importorskip("lightning_fabric", reason="mgvae[ddp] is not installed")
@@ -258,6 +258,6 @@ def test_one_device_needs_no_other_process():
 
 
 def test_lightning_that_is_not_installed(monkeypatch):
-    monkeypatch.setattr("mgvae.team.find_spec", lambda _: None)
+    monkeypatch.setattr("mgvae.training.team.find_spec", lambda _: None)
     with pytest.raises(ParameterError, match=r"pip install mgvae\[ddp\]"):
         MGVAE(**SETTINGS, **TOGETHER).fit(*data())

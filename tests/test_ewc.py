@@ -5,13 +5,13 @@ import pytest
 import torch
 from torch import nn
 
-from mgvae._runtime import build, torch_generator
 from mgvae.codec import Span
-from mgvae.ewc import Consolidation, fisher_diagonal
-from mgvae.likelihood import Likelihood
-from mgvae.mgvae import fisher_of_generated
+from mgvae.common.runtime import build, torch_generator
+from mgvae.methods.mgvae.learning import fisher_of_generated
+from mgvae.model.ewc import Consolidation, fisher_diagonal
+from mgvae.model.likelihood import Likelihood
+from mgvae.model.vae import VAE, elbo
 from mgvae.networks import mlp_bodies
-from mgvae.vae import VAE, elbo
 
 
 class Gaussian(nn.Module):

@@ -80,7 +80,7 @@ class TestNames:
             if len(minority) == 40:
                 raise error
 
-        monkeypatch.setattr("mgvae.samplers._classes.finetune", hungry)
+        monkeypatch.setattr("mgvae.methods.mgvae.classes.finetune", hungry)
         with pytest.raises(ResourceError, match=r"class some.*memory.*batch_size.*n_jobs") as info:
             MGVAE(**FAST).fit(*imbalanced)
         assert isinstance(info.value, MemoryError)
@@ -91,7 +91,7 @@ class TestNames:
             if len(minority) == 8:
                 raise RuntimeError("shapes cannot be multiplied")
 
-        monkeypatch.setattr("mgvae.samplers._classes.finetune", broken)
+        monkeypatch.setattr("mgvae.methods.mgvae.classes.finetune", broken)
         with pytest.raises(RuntimeError, match="multiplied") as info:
             MGVAE(**FAST).fit(*imbalanced)
         assert info.value.__notes__ == ["This happened in the fine-tuning of class few."]
@@ -109,7 +109,7 @@ class TestNames:
         def hungry(*_):
             raise MemoryError
 
-        monkeypatch.setattr("mgvae.samplers._translators.Crosser.generate", hungry)
+        monkeypatch.setattr("mgvae.methods.mgvae.generators.Crosser.generate", hungry)
         with pytest.raises(ResourceError, match=r"192 rows of class few.*sampling_strategy"):
             sampler.fit_resample(*imbalanced)
 
@@ -120,7 +120,7 @@ class TestNames:
 
             return ended
 
-        monkeypatch.setattr("mgvae.samplers._classes.Parallel", parallel)
+        monkeypatch.setattr("mgvae.methods.mgvae.classes.Parallel", parallel)
         sampler = MGVAE(**FAST, n_jobs=2)
         with pytest.raises(ResourceError, match=r"few, some.*want of memory.*n_jobs"):
             sampler.fit(*imbalanced)

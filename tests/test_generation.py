@@ -11,17 +11,17 @@ from scipy import stats
 from sklearn.datasets import load_digits, make_classification
 
 from mgvae import MGVAE
-from mgvae._runtime import torch_generator
-from mgvae.bridge import build_bridge, cross, nearest
 from mgvae.codec import Span
+from mgvae.common.runtime import torch_generator
 from mgvae.errors import ParameterError
-from mgvae.generation import draw_anchors, exemplars_near, plausibility
-from mgvae.likelihood import Likelihood
-from mgvae.mgvae import Stage
+from mgvae.methods.mgvae.bridge import build_bridge, cross, nearest
+from mgvae.methods.mgvae.generation import draw_anchors, exemplars_near, plausibility
+from mgvae.methods.mgvae.learning import Stage
+from mgvae.methods.mgvae.weight import choose_ewc_weight
+from mgvae.model.likelihood import Likelihood
+from mgvae.model.prior import responsibilities
+from mgvae.model.vae import VAE
 from mgvae.networks import mlp_bodies
-from mgvae.prior import responsibilities
-from mgvae.samplers._held_out import choose_ewc_weight
-from mgvae.vae import VAE
 
 SHORT = {"pretrain_steps": 60, "finetune_steps": 40, "fisher_samples": 10}
 MODES = ("translate", "responsibility", "bridge")
@@ -71,13 +71,13 @@ def test_each_code_has_its_own_exemplars_whatever_the_size_of_the_blocks(monkeyp
     codes, centres = torch.eye(5) * 50, torch.eye(5)[[3, 1, 4, 0, 2]] * 50
     which = np.array([4, 0, 0, 2, 3, 1, 4])
     for numbers in (1, 12, 2**22):
-        monkeypatch.setattr("mgvae.generation._CACHED", numbers)
+        monkeypatch.setattr("mgvae.methods.mgvae.generation._CACHED", numbers)
         drawn = exemplars_near(codes, which, centres, torch.tensor(0.0), np.random.default_rng(0))
         assert [[3, 1, 4, 0, 2][n] for n in drawn] == which.tolist()
 
 
 def test_of_very_many_anchors_each_is_as_likely_but_a_call_takes_few(monkeypatch):
-    monkeypatch.setattr("mgvae.generation._MOST_ANCHORS", 10)
+    monkeypatch.setattr("mgvae.methods.mgvae.generation._MOST_ANCHORS", 10)
     rng = np.random.default_rng(0)
     calls = [draw_anchors(25, 40, rng) for _ in range(2_000)]
     assert all(len(np.unique(call)) <= 10 for call in calls)

@@ -8,7 +8,7 @@ from scipy import stats
 from torch.distributions import Bernoulli, Independent, Normal, OneHotCategorical
 
 from mgvae.codec import Span
-from mgvae.likelihood import Likelihood
+from mgvae.model.likelihood import Likelihood
 
 
 def randn(*shape, seed=0):

@@ -5,7 +5,7 @@ import copy
 import pytest
 import torch
 
-from mgvae.optimiser import Adam
+from mgvae.model.optimiser import Adam
 
 
 def network(seed):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.distributions import Categorical, Independent, MixtureSameFamily, Normal
 
-from mgvae.prior import (
+from mgvae.model.prior import (
     draw_and_compare,
     log_majority_mixture,
     log_standard_normal,

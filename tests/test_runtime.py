@@ -10,7 +10,7 @@ import torch
 from scipy import stats
 from torch import nn
 
-from mgvae._runtime import build, resolve_device, seed_sequence, threads, torch_generator
+from mgvae.common.runtime import build, resolve_device, seed_sequence, threads, torch_generator
 from mgvae.errors import ParameterError
 
 

@@ -22,9 +22,9 @@ from sklearn.exceptions import NotFittedError
 
 from mgvae import CGAN, CVAE, MGVAE, files
 from mgvae.cli._run import run
+from mgvae.common.tensor_file import ModelFile, read_file, to_bytes
 from mgvae.errors import MGVAEError, ModelFileError, ParameterError
 from mgvae.networks import mlp_bodies
-from mgvae.storage._file import ModelFile, read_file, to_bytes
 
 HERE = Path(__file__).parent
 TINY = {"hidden_sizes": (6,), "latent_size": 2, "random_state": 0}

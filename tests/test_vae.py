@@ -8,12 +8,12 @@ import torch
 from torch import nn
 from torch.distributions import MultivariateNormal, Normal
 
-from mgvae._runtime import build, torch_generator
 from mgvae.codec import Span
-from mgvae.likelihood import Likelihood
+from mgvae.common.runtime import build, torch_generator
+from mgvae.model.likelihood import Likelihood
+from mgvae.model.prior import log_majority_mixture, own_exemplars
+from mgvae.model.vae import VAE, elbo, elbo_with_exemplars
 from mgvae.networks import Bodies, mlp_bodies
-from mgvae.prior import log_majority_mixture, own_exemplars
-from mgvae.vae import VAE, elbo, elbo_with_exemplars
 
 WIDTH, LATENT = 3, 2
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mgvae.classifiers import TorchClassifier
-    from mgvae.probabilities import BalancedClassifier
+    from mgvae.classifiers.balanced import BalancedClassifier
     from mgvae.samplers import CGAN, CVAE, MGVAE
     from mgvae.streams import balance_dataset
 
@@ -33,7 +33,7 @@ __all__ = [
 __version__ = "0.1.0"
 
 _HOMES = {
-    "BalancedClassifier": "mgvae.probabilities",
+    "BalancedClassifier": "mgvae.classifiers",
     "CGAN": "mgvae.samplers",
     "CVAE": "mgvae.samplers",
     "MGVAE": "mgvae.samplers",

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from torch.utils.data import Dataset, get_worker_info
 
-from mgvae._runtime import seed_sequence
+from mgvae.common.runtime import seed_sequence
 from mgvae.errors import DataError, ParameterError
 from mgvae.samplers._base import GenerativeSampler
 

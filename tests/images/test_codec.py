@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from mgvae.codec.images import ImageCodec, are_images
+from mgvae.common.rows import take
 from mgvae.errors import DataError, ParameterError
-from mgvae.rows import take
 
 sides = st.integers(8, 20)
 shapes = st.one_of(

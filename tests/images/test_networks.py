@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import torch
 
-from mgvae._runtime import build, torch_generator
 from mgvae.codec import Span
-from mgvae.ewc import fisher_diagonal
-from mgvae.likelihood import Likelihood
+from mgvae.common.runtime import build, torch_generator
+from mgvae.model.ewc import fisher_diagonal
+from mgvae.model.likelihood import Likelihood
+from mgvae.model.vae import VAE, elbo
 from mgvae.networks import (
     Bodies,
     choose_bodies,
@@ -18,7 +19,6 @@ from mgvae.networks import (
     mlp_bodies,
     residual_bodies,
 )
-from mgvae.vae import VAE, elbo
 
 SHAPES = [(1, 8, 8), (3, 9, 13), (3, 28, 20), (1, 33, 8), (4, 64, 64), (3, 97, 128)]
 

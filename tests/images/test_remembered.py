@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 import torch
 
-from mgvae._runtime import build, torch_generator
 from mgvae.codec import Span
-from mgvae.likelihood import Likelihood
-from mgvae.mgvae import Stage, _Memory, pretrain
+from mgvae.common.runtime import build, torch_generator
+from mgvae.methods.mgvae.learning import Stage, _Memory, pretrain
+from mgvae.model.likelihood import Likelihood
+from mgvae.model.prior import own_exemplars
+from mgvae.model.vae import VAE, elbo, elbo_with_exemplars
 from mgvae.networks import mlp_bodies
-from mgvae.prior import own_exemplars
-from mgvae.vae import VAE, elbo, elbo_with_exemplars
 
 WIDTH, LATENT = 6, 3
 

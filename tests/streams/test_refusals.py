@@ -68,7 +68,7 @@ def test_too_small_a_disk_is_noticed_before_writing(
 ) -> None:
     monkeypatch.setattr("mgvae.streams._passes._IN_MEMORY", 0)
     monkeypatch.setattr("mgvae.streams._balance.check_output_room", lambda *_: None)
-    monkeypatch.setattr("mgvae._disk.shutil.disk_usage", lambda _: _Usage)
+    monkeypatch.setattr("mgvae.common.disk.shutil.disk_usage", lambda _: _Usage)
     with pytest.raises(
         ResourceError, match=r"room/mgvae-.*GiB are needed, 0.00 GiB are free.*TMPDIR"
     ):

@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from mgvae import _classifier_training as training
-from mgvae._classifier_rows import Rows, fresh_epochs, make_rows
-from mgvae._runtime import resolve_device, seed_sequence, threads, torch_generator
 from mgvae.bench.methods import load_class
-from mgvae.classifiers import TorchClassifier
+from mgvae.classifiers import TorchClassifier, training
+from mgvae.classifiers.epochs import Rows, fresh_epochs, make_rows
+from mgvae.common.runtime import resolve_device, seed_sequence, threads, torch_generator
 from mgvae.errors import ParameterError
 from mgvae.losses import LDAMLoss, class_weights
 from mgvae.samplers._base import GenerativeSampler

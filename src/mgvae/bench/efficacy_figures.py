@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from mgvae._atomic import atomic_write
 from mgvae.bench.efficacy import FIGURES_OF_MERIT, Efficacy
 from mgvae.bench.ranks import draw_critical_differences, rank_methods
+from mgvae.common.atomic import atomic_write
 from mgvae.errors import DataError
 
 __all__ = ["EFFICACY_FIGURES", "RANKED"]

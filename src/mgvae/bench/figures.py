@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae._atomic import atomic_write
 from mgvae.bench.data import DataSet, Split, split, split_dataset
 from mgvae.bench.efficacy import gather
 from mgvae.bench.efficacy_figures import EFFICACY_FIGURES
 from mgvae.bench.methods import make_cell
 from mgvae.bench.store import Store
 from mgvae.bench.tables import find_table
+from mgvae.common.atomic import atomic_write
 from mgvae.errors import ParameterError
 
 __all__ = ["FIGURES", "draw_figure"]

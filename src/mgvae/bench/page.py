@@ -8,13 +8,13 @@ from collections import Counter, defaultdict
 from collections.abc import Container
 from pathlib import Path
 
-from mgvae._atomic import atomic_write
 from mgvae.bench.figures import FIGURES
 from mgvae.bench.ranks import draw_critical_differences, rank_methods
 from mgvae.bench.render import render
 from mgvae.bench.store import Store
 from mgvae.bench.summary import Summary, summarise
 from mgvae.bench.tables import find_table, table_names
+from mgvae.common.atomic import atomic_write
 from mgvae.errors import DataError
 
 __all__ = ["costs", "reading_beside", "write_page", "write_parts"]

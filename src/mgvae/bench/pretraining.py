@@ -18,12 +18,12 @@ from safetensors.torch import save
 from torch import Tensor
 
 from mgvae import MGVAE, __version__
-from mgvae._atomic import atomic_write
-from mgvae._runtime import build, torch_generator
 from mgvae.bench.machine import plain_settings
-from mgvae.rows import take
-from mgvae.samplers._classes import Pretrained
-from mgvae.samplers._job import Job
+from mgvae.common.atomic import atomic_write
+from mgvae.common.rows import take
+from mgvae.common.runtime import build, torch_generator
+from mgvae.methods.job import Job
+from mgvae.methods.mgvae.classes import Pretrained
 from mgvae.training import History
 
 __all__ = ["AFTERWARDS", "SharedMGVAE"]

@@ -153,7 +153,7 @@ def draw_critical_differences(ranking: Ranking, path: str | Path, title: str) ->
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from mgvae._atomic import atomic_write
+    from mgvae.common.atomic import atomic_write
 
     names, ranks = list(ranking.mean_ranks), list(ranking.mean_ranks.values())
     groups = _alike(ranks, ranking.critical_difference)

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mgvae._atomic import atomic_write, check_writable
 from mgvae.bench.cells import Cell
+from mgvae.common.atomic import atomic_write, check_writable
 from mgvae.errors import DataError, ParameterError
 
 __all__ = ["Store"]

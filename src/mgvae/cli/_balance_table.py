@@ -73,10 +73,10 @@ def balance_table(
     import pyarrow as pa
 
     from mgvae import files
-    from mgvae._disk import working_folder
     from mgvae.cli._columns import new_rows, read_strategy
     from mgvae.cli._summary import Summary, printable
     from mgvae.cli.report import show, write_page
+    from mgvae.common.disk import working_folder
     from mgvae.report import quality
     from mgvae.samplers._making import check_size
     from mgvae.streams._passes import (

@@ -14,8 +14,8 @@ from joblib import Parallel, delayed
 from narwhals import dependencies as of
 
 from mgvae import files
-from mgvae._atomic import atomic_folder
 from mgvae.cli._model import open_model
+from mgvae.common.atomic import atomic_folder
 from mgvae.errors import DataError, ParameterError, ResourceError
 
 __all__ = ["Draw", "check_folder", "write_file", "write_folder"]

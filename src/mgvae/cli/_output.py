@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from mgvae._atomic import check_writable, write_stdout
+from mgvae.common.atomic import check_writable, write_stdout
 from mgvae.errors import ParameterError
 
 __all__ = ["check_output", "print_json"]

@@ -312,7 +312,7 @@ def _make_sampler(preset: str | None, **given: Any) -> "MGVAE":
 
 def _seed_of_checkpoint(folder: str, seed: int | None) -> int | None:
     """Take the seed that a checkpoint began with, unless one is given."""
-    from mgvae.checkpoints import stored_seed
+    from mgvae.training.checkpoints import stored_seed
 
     return stored_seed(folder) if seed is None else seed
 

@@ -64,9 +64,9 @@ def grid(
     Classes stand side by side, models under each other.
     """
     from mgvae import images
-    from mgvae._atomic import atomic_write
     from mgvae.cli._model import open_model
     from mgvae.cli._output import check_output
+    from mgvae.common.atomic import atomic_write
 
     if not output.lower().endswith(".png"):
         raise ParameterError(f"--output: the picture is a .png file; got {output}.")

@@ -147,7 +147,7 @@ def check_page(path: str, *, force: bool, option: str) -> None:
 
 def write_page(page: str, path: str) -> None:
     """Write a page, whole or not at all."""
-    from mgvae._atomic import atomic_write, write_stdout
+    from mgvae.common.atomic import atomic_write, write_stdout
 
     if path == "-":
         write_stdout(page.encode())

@@ -21,12 +21,12 @@ from sklearn.utils.validation import has_fit_parameter
 
 from mgvae.bench.cells import Cell
 from mgvae.bench.metrics import best_threshold
+from mgvae.classifiers.balanced import BalancedClassifier, correct_priors
 from mgvae.codec import KindName
 from mgvae.compare._encode import Indicators, Numbers
 from mgvae.compare._methods import make_model, make_sampler
 from mgvae.compare._scores import scores
 from mgvae.errors import DataError, MGVAEError
-from mgvae.probabilities import BalancedClassifier, correct_priors
 
 __all__ = ["Data", "LeakError", "NotApplicableError", "Work"]
 

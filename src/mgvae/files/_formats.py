@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from mgvae._atomic import atomic_write, write_stdout
+from mgvae.common.atomic import atomic_write, write_stdout
 from mgvae.errors import DataError, ParameterError
 from mgvae.files._csv_reader import read_csv
 from mgvae.files._csv_writer import write_csv

@@ -12,7 +12,7 @@ import pyarrow.dataset as ds
 import pyarrow.ipc
 import pyarrow.parquet as pq
 
-from mgvae._disk import enough_room
+from mgvae.common.disk import enough_room
 from mgvae.errors import DataError
 
 __all__ = ["Source", "open_source"]

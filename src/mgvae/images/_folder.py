@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae._atomic import atomic_folder, check_writable
+from mgvae.common.atomic import atomic_folder, check_writable
 from mgvae.errors import DataError, ParameterError
 from mgvae.images._files import (
     SUFFIXES,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae._runtime import seed_sequence
 from mgvae.codec.images import ImageCodec
+from mgvae.common.runtime import seed_sequence
 from mgvae.errors import ParameterError
 
 if TYPE_CHECKING:

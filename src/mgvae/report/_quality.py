@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from mgvae._runtime import seed_sequence
 from mgvae.codec import KindName
+from mgvae.common.runtime import seed_sequence
 from mgvae.errors import DataError
 from mgvae.report._columns import ColumnQuality
 from mgvae.report._data import Tables, open_tables

@@ -24,13 +24,13 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from mgvae._progress import progress_bars
-from mgvae._runtime import enough_memory, resolve_device, seed_sequence, threads
 from mgvae.codec import KindName, NumericScale, append_labels
 from mgvae.codec.images import Channels
+from mgvae.common.progress import progress_bars
+from mgvae.common.runtime import enough_memory, resolve_device, seed_sequence, threads
 from mgvae.errors import ParameterError
+from mgvae.methods.job import Generator, Job, Trained, Unvaried
 from mgvae.samplers._data import Data, open_data
-from mgvae.samplers._job import Generator, Job, Trained, Unvaried
 from mgvae.samplers._making import Order, Part, check_size, make_rows
 from mgvae.samplers._partition import read_partition
 from mgvae.samplers._presets import Defaults
@@ -41,7 +41,7 @@ from mgvae.samplers._target import read_target
 from mgvae.training import Callback
 
 if TYPE_CHECKING:
-    from mgvae.team import Team
+    from mgvae.training.team import Team
 
 __all__ = ["SMALLER", "Auto", "GenerativeSampler"]
 

@@ -13,17 +13,17 @@ import torch
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor, nn
 
-from mgvae._runtime import build, torch_generator
-from mgvae.cgan import GAN, fit_adversarial, generate_adversarial, spread
 from mgvae.codec import KindName, LikelihoodName, NumericScale
 from mgvae.codec.images import Channels
-from mgvae.cvae import one_hot
+from mgvae.common.rows import take
+from mgvae.common.runtime import build, torch_generator
 from mgvae.errors import CollapseError, CollapseWarning, ParameterError
-from mgvae.likelihood import Likelihood
+from mgvae.methods.cgan import GAN, fit_adversarial, generate_adversarial, spread
+from mgvae.methods.cvae import one_hot
+from mgvae.methods.job import Generator, Job, Made, Trained
+from mgvae.model.likelihood import Likelihood
 from mgvae.networks import dcgan, is_small, mlp
-from mgvae.rows import take
 from mgvae.samplers._base import GenerativeSampler
-from mgvae.samplers._job import Generator, Job, Made, Trained
 from mgvae.samplers._presets import CGAN_DEFAULTS
 from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.training import Callback

@@ -9,13 +9,13 @@ import numpy as np
 import torch
 
 from mgvae import __version__
-from mgvae.checkpoints import Checkpoint
 from mgvae.codec._storage import plain
-from mgvae.rows import copies
+from mgvae.common.rows import copies
+from mgvae.training.checkpoints import Checkpoint
 
 if TYPE_CHECKING:
+    from mgvae.methods.job import Job
     from mgvae.samplers._base import GenerativeSampler
-    from mgvae.samplers._job import Job
 
 __all__ = ["open_checkpoint"]
 

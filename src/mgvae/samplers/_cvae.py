@@ -11,19 +11,19 @@ import torch
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor, nn
 
-from mgvae._runtime import build, torch_generator
 from mgvae.codec import KindName, LikelihoodName, NumericScale
 from mgvae.codec.images import Channels
-from mgvae.cvae import fit_conditional, generate_conditional, one_hot, translate_conditional
-from mgvae.generation import DecoderOutput
-from mgvae.likelihood import Likelihood
+from mgvae.common.runtime import build, torch_generator
+from mgvae.methods.cvae import fit_conditional, generate_conditional, one_hot, translate_conditional
+from mgvae.methods.job import Generator, Job, Made, Trained
+from mgvae.methods.mgvae.generation import DecoderOutput
+from mgvae.model.likelihood import Likelihood
+from mgvae.model.vae import VAE
 from mgvae.networks import Network, Precision, choose_bodies
 from mgvae.samplers._base import Auto, GenerativeSampler
-from mgvae.samplers._job import Generator, Job, Made, Trained
 from mgvae.samplers._presets import CVAE_DEFAULTS
 from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.training import Callback
-from mgvae.vae import VAE
 
 __all__ = ["CVAE"]
 

@@ -22,9 +22,9 @@ from mgvae.codec import (
     read_table,
 )
 from mgvae.codec.images import Channels, ImageCodec, are_images
+from mgvae.common.rows import BLOCK
 from mgvae.errors import DataError, ParameterError
 from mgvae.networks import is_small
-from mgvae.rows import BLOCK
 from mgvae.samplers._presets import Defaults
 
 __all__ = ["Data", "Family", "HasData", "ImageData", "TableData", "open_data"]

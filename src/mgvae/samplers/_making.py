@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgvae._runtime import enough_memory, threads
+from mgvae.common.runtime import enough_memory, threads
 from mgvae.errors import DataError
+from mgvae.methods.job import Generator, Positions
 from mgvae.samplers._data import Data
-from mgvae.samplers._job import Generator, Positions
 
 __all__ = ["Order", "Part", "check_size", "make_rows"]
 

@@ -10,37 +10,37 @@ import torch
 from sklearn.utils._param_validation import Interval, StrOptions
 from torch import Tensor, nn
 
-from mgvae._runtime import build, torch_generator
-from mgvae.bridge import build_bridge
 from mgvae.codec import KindName, LikelihoodName, NumericScale
 from mgvae.codec.images import Channels
+from mgvae.common.runtime import build, torch_generator
 from mgvae.errors import ParameterError
-from mgvae.generation import DecoderOutput, latent_means
-from mgvae.likelihood import Likelihood
-from mgvae.mgvae import Stage, fisher_of_generated, pretrain
-from mgvae.networks import Network, Precision, choose_bodies
-from mgvae.samplers._base import Auto, GenerativeSampler
-from mgvae.samplers._classes import ClassWork, Finetuning, Pretrained, finetune_classes
-from mgvae.samplers._data import Data
-from mgvae.samplers._job import Generator, Job, Trained
-from mgvae.samplers._presets import EWC_CANDIDATES, MGVAE_DEFAULTS, PRESETS
-from mgvae.samplers._settings import layer_sizes, stage
-from mgvae.samplers._together import Learned, check_together, learn_as_told, outer_team
-from mgvae.samplers._translators import (
+from mgvae.methods.job import Generator, Job, Trained
+from mgvae.methods.mgvae.bridge import build_bridge
+from mgvae.methods.mgvae.classes import ClassWork, Finetuning, Pretrained, finetune_classes
+from mgvae.methods.mgvae.generation import DecoderOutput, latent_means
+from mgvae.methods.mgvae.generators import (
     Crosser,
     GenerationMode,
     Manner,
     Translator,
     revived_translator,
 )
+from mgvae.methods.mgvae.learning import Stage, fisher_of_generated, pretrain
+from mgvae.methods.mgvae.together import Learned, check_together, learn_as_told, outer_team
+from mgvae.model.likelihood import Likelihood
+from mgvae.model.vae import VAE, PosteriorVariance, PriorName
+from mgvae.networks import Network, Precision, choose_bodies
+from mgvae.samplers._base import Auto, GenerativeSampler
+from mgvae.samplers._data import Data
+from mgvae.samplers._presets import EWC_CANDIDATES, MGVAE_DEFAULTS, PRESETS
+from mgvae.samplers._settings import layer_sizes, stage
 from mgvae.training import Callback
-from mgvae.vae import VAE, PosteriorVariance, PriorName
 
 if TYPE_CHECKING:
     pass
 
 if TYPE_CHECKING:
-    from mgvae.team import Team
+    from mgvae.training.team import Team
 
 __all__ = ["MGVAE"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 from mgvae.errors import ParameterError
-from mgvae.mgvae import Stage
+from mgvae.methods.mgvae.learning import Stage
 from mgvae.training import constant, cosine
 
 __all__ = ["count_steps", "layer_sizes", "refuse_booleans", "stage"]

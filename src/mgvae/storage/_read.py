@@ -21,8 +21,8 @@ from torch import Tensor, nn
 from mgvae.codec import TableCodec
 from mgvae.codec._storage import Fields
 from mgvae.codec.images import ImageCodec
+from mgvae.common.tensor_file import ModelFile, read_file
 from mgvae.errors import ModelFileError
-from mgvae.storage._file import ModelFile, read_file
 from mgvae.storage._plain import lower, restore_settings
 from mgvae.storage._templates import KINDS, template
 
@@ -223,7 +223,7 @@ def _set_generators(
     entries: list[Any],
     tensors: dict[str, Tensor],
 ) -> None:
-    from mgvae.samplers._job import Job, Unvaried
+    from mgvae.methods.job import Job, Unvaried
 
     owners: dict[int, int | None] = {}
     for entry in entries:

@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from mgvae import __version__
-from mgvae._atomic import atomic_write, check_writable
 from mgvae.codec import TableCodec
 from mgvae.codec._storage import plain
+from mgvae.common.atomic import atomic_write, check_writable
+from mgvae.common.tensor_file import ModelFile, read_stream, to_bytes
 from mgvae.errors import ModelFileError, ParameterError
-from mgvae.storage._file import ModelFile, read_stream, to_bytes
 from mgvae.storage._plain import hoist, store_settings
 from mgvae.storage._read import SCHEMA_VERSION, revive
 from mgvae.storage._templates import describe_template, same_template

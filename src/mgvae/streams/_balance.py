@@ -3,7 +3,7 @@
 import os
 from typing import TYPE_CHECKING, Any
 
-from mgvae._disk import working_folder
+from mgvae.common.disk import working_folder
 from mgvae.errors import DataError, ParameterError
 from mgvae.files import Source, open_source, write_parquet
 from mgvae.streams._passes import (

@@ -10,13 +10,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mgvae._disk import check_room
 from mgvae.codec import TableCodec, only_labels, only_rows, read_table
+from mgvae.common.disk import check_room
 from mgvae.errors import DataError, ParameterError
 from mgvae.files import Source
+from mgvae.methods.job import Positions
 from mgvae.samplers._base import GenerativeSampler
 from mgvae.samplers._data import open_data
-from mgvae.samplers._job import Positions
 from mgvae.samplers._making import Part
 from mgvae.samplers._seen import Seen, rows_to_make
 from mgvae.streams._labels import Labels

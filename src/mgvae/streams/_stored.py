@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mgvae._disk import enough_room
+from mgvae.common.disk import enough_room
 
 __all__ = ["StoredRows", "keep_rows"]
 

@@ -17,8 +17,8 @@ from mgvae.errors import DataError, ParameterError
 if TYPE_CHECKING:
     import torch
 
-    from mgvae._classifier_rows import Rows
-    from mgvae._classifier_training import NetworkLike, Plan
+    from mgvae.classifiers.epochs import Rows
+    from mgvae.classifiers.training import NetworkLike, Plan
     from mgvae.samplers._base import GenerativeSampler
 
 __all__ = ["TorchClassifier"]
@@ -224,10 +224,10 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : TorchClassifier
             The fitted estimator.
         """
-        from mgvae import _classifier_training as training
-        from mgvae._classifier_rows import make_rows, split
-        from mgvae._progress import progress_bars
-        from mgvae._runtime import resolve_device, seed_sequence, threads, torch_generator
+        from mgvae.classifiers import training
+        from mgvae.classifiers.epochs import make_rows, split
+        from mgvae.common.progress import progress_bars
+        from mgvae.common.runtime import resolve_device, seed_sequence, threads, torch_generator
         from mgvae.losses import LDAMLoss
 
         self._check_parameters()
@@ -290,7 +290,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seeds: np.random.SeedSequence,
     ) -> Callable[[], "Rows"]:
         """Fit a copy of the sampler; give a function that balances the rows for an epoch."""
-        from mgvae._classifier_rows import fresh_epochs
+        from mgvae.classifiers.epochs import fresh_epochs
 
         for_fit, for_rows, for_epochs = seeds.spawn(3)
         sampler = clone(self.sampler)
@@ -359,8 +359,8 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _logits(self, X: Any) -> NDArray[np.floating]:
         check_is_fitted(self, "network_")
-        from mgvae import _classifier_training as training
-        from mgvae._runtime import threads
+        from mgvae.classifiers import training
+        from mgvae.common.runtime import threads
 
         X, sample_shape = _flat(X, self.sample_shape_)
         X = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
@@ -387,7 +387,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
 
     def _plan(self) -> "Plan":
-        from mgvae._classifier_training import Plan
+        from mgvae.classifiers.training import Plan
 
         resnet = self.network == "resnet20"
         rate, decay = (0.01, 2e-4) if resnet else (1e-3, 0.0)

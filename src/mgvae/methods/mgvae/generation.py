@@ -11,7 +11,7 @@ are better drawn by a minority row. With the latent mean :math:`u_m` of a random
 
 .. math:: p(n \mid m) \propto \exp(-|u_m - c_n|^2 / 2s^2) .
 
-The *bridge* of :mod:`mgvae.bridge` also starts from there.
+The *bridge* of :mod:`mgvae.methods.mgvae.bridge` also starts from there.
 """
 
 from typing import Literal
@@ -20,10 +20,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mgvae._runtime import torch_generator
-from mgvae.prior import responsibilities
-from mgvae.rows import BLOCK, MATRIX, Positions, take
-from mgvae.vae import VAE, elbo
+from mgvae.common.rows import BLOCK, MATRIX, Positions, take
+from mgvae.common.runtime import torch_generator
+from mgvae.model.prior import responsibilities
+from mgvae.model.vae import VAE, elbo
 
 __all__ = [
     "DecoderOutput",

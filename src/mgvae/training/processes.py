@@ -30,9 +30,9 @@ from joblib import wrap_non_picklable_objects
 
 from mgvae import errors
 from mgvae.errors import MGVAEWarning, ParameterError, ProcessError
-from mgvae.samplers._job import Job
-from mgvae.team import Team, check_installed, make_fabric
+from mgvae.methods.job import Job
 from mgvae.training import Callback
+from mgvae.training.team import Team, check_installed, make_fabric
 
 __all__ = ["learn_together"]
 

@@ -9,15 +9,15 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
+from mgvae.common.rows import Positions, take
 from mgvae.errors import DivergenceError
-from mgvae.ewc import Consolidation
-from mgvae.generation import latent_means, plausibility
-from mgvae.mgvae import EarlyStopping, Stage, finetune
-from mgvae.rows import Positions, take
-from mgvae.vae import VAE
+from mgvae.methods.mgvae.generation import latent_means, plausibility
+from mgvae.methods.mgvae.learning import EarlyStopping, Stage, finetune
+from mgvae.model.ewc import Consolidation
+from mgvae.model.vae import VAE
 
 if TYPE_CHECKING:
-    from mgvae.team import Team
+    from mgvae.training.team import Team
 
 __all__ = ["ENOUGH", "choose_ewc_weight", "hold_out"]
 
@@ -66,7 +66,7 @@ def choose_ewc_weight(
     Parameters
     ----------
     pretrained, fisher, rows, minority, majority, stage, seeds
-        As for :func:`mgvae.mgvae.finetune`.
+        As for :func:`mgvae.methods.mgvae.learning.finetune`.
     candidates : sequence of float
         The weights to try, smallest first; the middle one is taken where there is no choice.
     fraction : float

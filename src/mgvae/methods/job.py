@@ -13,8 +13,8 @@ from mgvae.codec import Span
 from mgvae.training import Callback, History
 
 if TYPE_CHECKING:
-    from mgvae.checkpoints import Checkpoint, StageFile
-    from mgvae.team import Team
+    from mgvae.training.checkpoints import Checkpoint, StageFile
+    from mgvae.training.team import Team
 
 __all__ = ["Generator", "Job", "Made", "Positions", "Trained", "Unvaried"]
 
@@ -138,11 +138,14 @@ class Unvaried:
     majority: Positions
 
     def generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
+        """Return ``n`` new rows."""
         sources = np.random.default_rng(seeds).integers(len(self.majority), size=n)
         return Made(torch.empty(n, 0), self.majority[sources])
 
     def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:  # noqa: ARG002
+        """Return one encoded row for each encoded majority row."""
         return encoded
 
     def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
+        """Return the model, and the tensors that a model file holds besides."""
         return None, {}

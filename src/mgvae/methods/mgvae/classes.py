@@ -10,19 +10,19 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from torch import Tensor
 
-from mgvae._runtime import enough_memory, threads
+from mgvae.common.rows import Positions
+from mgvae.common.runtime import enough_memory, threads
 from mgvae.errors import DivergenceError, ResourceError
-from mgvae.ewc import Consolidation
-from mgvae.mgvae import Stage, finetune
-from mgvae.rows import Positions
+from mgvae.methods.mgvae.learning import Stage, finetune
+from mgvae.methods.mgvae.weight import ENOUGH, choose_ewc_weight, hold_out
+from mgvae.model.ewc import Consolidation
+from mgvae.model.vae import VAE
 from mgvae.samplers._base import SMALLER
-from mgvae.samplers._held_out import ENOUGH, choose_ewc_weight, hold_out
 from mgvae.training import Callback, History
-from mgvae.vae import VAE
 
 if TYPE_CHECKING:
-    from mgvae.checkpoints import StageFile
-    from mgvae.team import Team
+    from mgvae.training.checkpoints import StageFile
+    from mgvae.training.team import Team
 
 __all__ = ["ClassWork", "Finetuning", "Pretrained", "Tuned", "finetune_classes"]
 

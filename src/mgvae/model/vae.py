@@ -20,7 +20,14 @@ import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
-from mgvae.likelihood import Likelihood
+from mgvae.model.likelihood import Likelihood
+from mgvae.model.prior import (
+    DrawAndCompare,
+    Own,
+    draw_and_compare,
+    log_majority_mixture,
+    log_standard_normal,
+)
 from mgvae.networks import (
     Bodies,
     Dense,
@@ -28,13 +35,6 @@ from mgvae.networks import (
     TwoHeadsFunction,
     layer_parameters,
     two_heads,
-)
-from mgvae.prior import (
-    DrawAndCompare,
-    Own,
-    draw_and_compare,
-    log_majority_mixture,
-    log_standard_normal,
 )
 
 __all__ = [
@@ -73,7 +73,7 @@ class VAE(nn.Module):
     --------
     >>> import torch
     >>> from mgvae.codec import Span
-    >>> from mgvae.likelihood import Likelihood
+    >>> from mgvae.model.likelihood import Likelihood
     >>> from mgvae.networks import mlp_bodies
     >>> p = Likelihood([Span("x", 4, "identity", "gaussian")])
     >>> VAE(mlp_bodies(4, (8, 8), 2), p, 2).mean(torch.zeros(3, 4)).shape
@@ -169,7 +169,7 @@ def elbo(
     --------
     >>> import torch
     >>> from mgvae.codec import Span
-    >>> from mgvae.likelihood import Likelihood
+    >>> from mgvae.model.likelihood import Likelihood
     >>> from mgvae.networks import mlp_bodies
     >>> p = Likelihood([Span("x", 4, "identity", "gaussian")])
     >>> vae = VAE(mlp_bodies(4, (8, 8), 2), p, 2)
@@ -223,7 +223,7 @@ def elbo_with_exemplars(
     --------
     >>> import torch
     >>> from mgvae.codec import Span
-    >>> from mgvae.likelihood import Likelihood
+    >>> from mgvae.model.likelihood import Likelihood
     >>> from mgvae.networks import mlp_bodies
     >>> p = Likelihood([Span("x", 4, "identity", "gaussian")])
     >>> vae = VAE(mlp_bodies(4, (8, 8), 2), p, 2)

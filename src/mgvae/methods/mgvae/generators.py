@@ -8,9 +8,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mgvae.bridge import Bridge, cross, nearest
+from mgvae.common.rows import Positions
 from mgvae.errors import DataError
-from mgvae.generation import (
+from mgvae.methods.job import Generator, Made
+from mgvae.methods.mgvae.bridge import Bridge, cross, nearest
+from mgvae.methods.mgvae.generation import (
     DecoderOutput,
     draw_anchors,
     exemplars_near,
@@ -19,9 +21,7 @@ from mgvae.generation import (
     plausibility,
     translate,
 )
-from mgvae.rows import Positions
-from mgvae.samplers._job import Generator, Made
-from mgvae.vae import VAE
+from mgvae.model.vae import VAE
 
 __all__ = ["Crosser", "GenerationMode", "Manner", "Translator", "revived_translator"]
 
@@ -77,6 +77,7 @@ class Translator:
     manner: Manner
 
     def generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
+        """Return ``n`` new rows."""
         return _most_plausible(self._generate, n, seeds, self.vae, self.centres, self.manner)
 
     def _generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
@@ -101,6 +102,7 @@ class Translator:
         return Made(encoded, self.majority[sources])
 
     def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
+        """Return one encoded row for each encoded majority row."""
         centres = latent_means(self.vae, encoded, np.arange(len(encoded)))
         return self._translate(centres, seeds)
 
@@ -114,6 +116,7 @@ class Translator:
         )
 
     def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
+        """Return the model, and the tensors that a model file holds besides."""
         tensors = {"centres": self.centres}
         if self.anchors is not None:
             tensors["anchors"] = self.anchors
@@ -139,6 +142,7 @@ class Crosser:
     manner: Manner
 
     def generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
+        """Return ``n`` new rows."""
         centres = self.bridge.centres
         return _most_plausible(self._generate, n, seeds, self.vae, centres, self.manner)
 
@@ -159,6 +163,7 @@ class Crosser:
         return Made(encoded, self.majority[guides], self.minority[anchors])
 
     def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
+        """Return one encoded row for each encoded majority row."""
         for_rows, for_noise = seeds.spawn(2)
         centres = latent_means(self.vae, encoded, np.arange(len(encoded)))
         anchors = exemplars_near(
@@ -180,6 +185,7 @@ class Crosser:
         )
 
     def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
+        """Return the model, and the tensors that a model file holds besides."""
         bridge = self.bridge
         parts = (bridge.means, bridge.deviations, bridge.residuals)
         guides = (bridge.centres, bridge.differences)

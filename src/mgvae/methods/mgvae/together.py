@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import torch
 
-from mgvae._runtime import resolve_device, threads
+from mgvae.common.runtime import resolve_device, threads
 from mgvae.errors import DataError, ParameterError
-from mgvae.samplers._classes import Pretrained, Tuned
-from mgvae.samplers._job import Job
+from mgvae.methods.job import Job
+from mgvae.methods.mgvae.classes import Pretrained, Tuned
 
 if TYPE_CHECKING:
     from mgvae.samplers._mgvae import MGVAE
-    from mgvae.team import Team
+    from mgvae.training.team import Team
 
 __all__ = ["Learned", "check_together", "learn_as_told", "outer_team"]
 
@@ -57,7 +57,7 @@ def outer_team(sampler: "MGVAE") -> "Team | None":
     """Give the processes that torchrun has started, if it has and they shall train together."""
     if sampler.strategy is None:
         return None
-    from mgvae.team import join, started_from_outside
+    from mgvae.training.team import join, started_from_outside
 
     if not started_from_outside():
         return None
@@ -79,7 +79,7 @@ def learn_as_told(sampler: "MGVAE", job: Job, seeds: Sequence[np.random.SeedSequ
         return sampler._learned(replace(job, team=team, device=team.device, callback=tell), seeds)
     if sampler.devices == 1:
         return sampler._learned(job, seeds)
-    from mgvae._processes import learn_together
+    from mgvae.training.processes import learn_together
 
     worker = copy.copy(sampler)
     worker.callback = None

@@ -26,8 +26,8 @@ from torch import Tensor, nn
 from mgvae.errors import DivergenceError
 
 if TYPE_CHECKING:
-    from mgvae.checkpoints import StageFile, Stateful
-    from mgvae.team import Team
+    from mgvae.training.checkpoints import StageFile, Stateful
+    from mgvae.training.team import Team
 
 __all__ = [
     "Callback",

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from mgvae._runtime import torch_generator
-from mgvae.generation import DecoderOutput
-from mgvae.mgvae import Stage, adam
-from mgvae.rows import blocks, take
+from mgvae.common.rows import blocks, take
+from mgvae.common.runtime import torch_generator
+from mgvae.methods.mgvae.generation import DecoderOutput
+from mgvae.methods.mgvae.learning import Stage, adam
+from mgvae.model.vae import VAE, elbo, join
 from mgvae.training import Callback, History, Player, train
-from mgvae.vae import VAE, elbo, join
 
 if TYPE_CHECKING:
-    from mgvae.checkpoints import StageFile
+    from mgvae.training.checkpoints import StageFile
 
 __all__ = ["fit_conditional", "generate_conditional", "one_hot", "translate_conditional"]
 

@@ -8,7 +8,7 @@ It has two stages that differ only in whose rows are learned and in the penalty:
 
 In each step, ``n_exemplars`` (S) majority rows are drawn with replacement to stand for the prior.
 
-Algorithm 1, generation, is in :mod:`mgvae.generation`.
+Algorithm 1, generation, is in :mod:`mgvae.methods.mgvae.generation`.
 """
 
 from contextlib import nullcontext
@@ -20,18 +20,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mgvae._runtime import torch_generator
-from mgvae.ewc import Consolidation, fisher_diagonal
-from mgvae.generation import latent_means, translate
-from mgvae.optimiser import Adam
-from mgvae.prior import own_exemplars
-from mgvae.rows import Positions, take
+from mgvae.common.rows import Positions, take
+from mgvae.common.runtime import torch_generator
+from mgvae.methods.mgvae.generation import latent_means, translate
+from mgvae.model.ewc import Consolidation, fisher_diagonal
+from mgvae.model.optimiser import Adam
+from mgvae.model.prior import own_exemplars
+from mgvae.model.vae import VAE, elbo, elbo_with_exemplars
 from mgvae.training import Callback, History, Player, Schedule, Validation, train
-from mgvae.vae import VAE, elbo, elbo_with_exemplars
 
 if TYPE_CHECKING:
-    from mgvae.checkpoints import StageFile
-    from mgvae.team import Team
+    from mgvae.training.checkpoints import StageFile
+    from mgvae.training.team import Team
 
 __all__ = [
     "EarlyStopping",

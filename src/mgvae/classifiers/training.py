@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from mgvae._classifier_networks import ResNet20, mlp
-from mgvae._classifier_rows import Rows, as_samples
-from mgvae._runtime import build
+from mgvae.classifiers.epochs import Rows, as_samples
+from mgvae.classifiers.networks import ResNet20, mlp
+from mgvae.common.runtime import build
 from mgvae.errors import DataError, ParameterError
 from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss, Reduction
 from mgvae.metrics import geometric_mean

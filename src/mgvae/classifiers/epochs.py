@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from mgvae.bridge import MOST_GUIDES, NEIGHBOURS, nearest
+from mgvae.methods.mgvae.bridge import MOST_GUIDES, NEIGHBOURS, nearest
 
 __all__ = ["Rows", "as_samples", "fresh_epochs", "make_rows", "split"]
 

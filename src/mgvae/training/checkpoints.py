@@ -29,9 +29,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mgvae._atomic import atomic_write
+from mgvae.common.atomic import atomic_write
+from mgvae.common.tensor_file import ModelFile, parse, read_file, to_bytes
 from mgvae.errors import CheckpointError, CheckpointWarning, ModelFileError, ParameterError
-from mgvae.storage._file import ModelFile, parse, read_file, to_bytes
 
 __all__ = ["Checkpoint", "StageFile", "Stateful", "stored_seed"]
 

@@ -21,16 +21,16 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mgvae._runtime import torch_generator
-from mgvae.cvae import one_hot
-from mgvae.likelihood import Likelihood
-from mgvae.mgvae import Stage
-from mgvae.rows import blocks, take
+from mgvae.common.rows import blocks, take
+from mgvae.common.runtime import torch_generator
+from mgvae.methods.cvae import one_hot
+from mgvae.methods.mgvae.learning import Stage
+from mgvae.model.likelihood import Likelihood
+from mgvae.model.vae import join
 from mgvae.training import Callback, History, Player, train
-from mgvae.vae import join
 
 if TYPE_CHECKING:
-    from mgvae.checkpoints import StageFile
+    from mgvae.training.checkpoints import StageFile
 
 __all__ = ["GAN", "fit_adversarial", "generate_adversarial", "spread"]
 

@@ -23,7 +23,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from mgvae._runtime import seed_sequence
+from mgvae.common.runtime import seed_sequence
 from mgvae.errors import DataError
 
 __all__ = ["BalancedClassifier", "correct_priors"]

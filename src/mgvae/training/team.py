@@ -28,9 +28,9 @@ import numpy as np
 import torch
 from torch import Tensor, distributed, nn
 
-from mgvae.checkpoints import StageFile
+from mgvae.common.rows import Positions
 from mgvae.errors import MGVAEError, ParameterError, ProcessError
-from mgvae.rows import Positions
+from mgvae.training.checkpoints import StageFile
 
 __all__ = ["Team", "check_installed", "join", "make_fabric", "started_from_outside"]
 

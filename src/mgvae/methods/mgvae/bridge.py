@@ -2,7 +2,7 @@ r"""The bridge: new rows between a minority row and the majority.
 
 Translation makes a row from a majority row alone; after few minority rows, its decoder knows little
 of what makes them special. A bridge starts from a real minority row m, goes some way to an exemplar
-n that is drawn by the mixture's responsibilities (:func:`mgvae.generation.exemplars_near`), and
+n that is drawn by the mixture's responsibilities (``exemplars_near``), and
 takes over what no code holds: the row's own residual, and a difference between majority rows,
 
 .. math:: z = u_m + a (c_n - u_m) + 0.3\, \tau \sigma_m \epsilon, \qquad
@@ -20,11 +20,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mgvae._runtime import torch_generator
 from mgvae.codec import Span
-from mgvae.generation import decode, latent_means
-from mgvae.rows import BLOCK, MATRIX, Positions, take
-from mgvae.vae import VAE
+from mgvae.common.rows import BLOCK, MATRIX, Positions, take
+from mgvae.common.runtime import torch_generator
+from mgvae.methods.mgvae.generation import decode, latent_means
+from mgvae.model.vae import VAE
 
 __all__ = ["MOST_GUIDES", "NEIGHBOURS", "Bridge", "build_bridge", "cross", "nearest"]
 

@@ -1,0 +1,1 @@
+"""The algorithms, on encoded rows: MGVAE, and the baselines CVAE and CGAN."""
