@@ -14,6 +14,7 @@ from mgvae import CGAN, CVAE, MGVAE
 from mgvae.bench.store import Store
 from mgvae.cli._run import run
 from mgvae.errors import DataError, DivergenceError, MGVAEError, ParameterError, ResourceError
+from tests.expert import expert
 
 FAST = {"random_state": 0, "pretrain_steps": 20, "finetune_steps": 20}
 QUICK = ["--pretrain-steps", "4", "--finetune-steps", "3", "--seed", "1", "-q"]
@@ -67,7 +68,7 @@ class TestAllOrNothing:
 
 class TestNames:
     def test_the_class_that_diverges(self, imbalanced):
-        sampler = MGVAE(**FAST, finetune_learning_rate=1e30, schedule="constant")
+        sampler = expert({"schedule": "constant"}, **FAST, learning_rate=(2e-3, 1e30))
         with pytest.raises(DivergenceError, match=r"class (few|some).*learning rate"):
             sampler.fit_resample(*imbalanced)
         assert is_unfitted(sampler)

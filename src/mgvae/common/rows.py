@@ -6,7 +6,7 @@ what is taken of a file comes into memory.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from mgvae.common.disk import enough_room
 
 __all__ = [
     "BLOCK",
@@ -135,6 +137,17 @@ class FileRows:
         self._file = path.open("rb", buffering=0)
         self._turn = threading.Lock()  # of those who move the file's position
         self._n = path.stat().st_size // (4 * width)
+
+    @classmethod
+    def write(
+        cls, blocks: Iterable[NDArray[Any]], n_rows: int, width: int, folder: Path
+    ) -> "FileRows":
+        """Write blocks of rows below each other into a file of a folder, and open it."""
+        path = folder / "encoded.f32"
+        with enough_room(folder, 4 * n_rows * width), path.open("wb") as file:
+            for block in blocks:
+                file.write(block.data)
+        return cls(path, width)
 
     def __len__(self) -> int:
         return self._n
