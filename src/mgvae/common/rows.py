@@ -51,8 +51,8 @@ class EncodedRows(Protocol):
         positions : ndarray of int of shape (n,)
             Which rows; a row may be asked for several times.
         out : Tensor, optional
-            Memory that is used for the copy, and resized if need be. Whoever takes rows again and
-            again saves the time that fresh memory costs.
+            What an earlier call returned for as many rows: its memory is used again, which saves
+            the time that fresh memory costs.
 
         Returns
         -------
@@ -96,8 +96,7 @@ class MemoryRows:
         if self.matrix.dtype != torch.uint8:
             return gather(self.matrix, positions, out)
         chosen = gather(self.matrix, positions)
-        place = torch.empty(0) if out is None else out
-        return place.resize_(chosen.shape).copy_(chosen).div_(255.0)
+        return (torch.empty(chosen.shape) if out is None else out).copy_(chosen).div_(255.0)
 
     def blocks(self) -> Iterator[NDArray[Any]]:
         """Iterate over all rows; see :meth:`EncodedRows.blocks`."""
@@ -156,8 +155,8 @@ class FileRows:
         """Copy rows out as float32; see :meth:`EncodedRows.take`."""
         if len(positions) and not 0 <= positions.min() <= positions.max() < len(self):
             raise IndexError(f"rows {positions.min()} to {positions.max()} of {len(self)}")
-        chosen = torch.empty(0) if out is None else out
-        numbers = chosen.resize_(len(positions), self.width).numpy()
+        chosen = torch.empty(len(positions), self.width) if out is None else out
+        numbers = chosen.numpy()
         ends = np.flatnonzero(np.diff(positions, append=-1) != 1) + 1  # of runs of neighbours
         start = 0
         for end in ends.tolist():
