@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
+from mgvae.common.progress import Callback
 from mgvae.errors import DivergenceError
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ __all__ = [
 ]
 
 Schedule = Callable[[int], float]
-Callback = Callable[[str, int, int, Mapping[str, float]], None]
 
 _FLUSH = 20  # steps between two looks at the losses (a look waits for the device)
 _EXPLODED = 1e4  # a loss this many times larger than at the start, ...
