@@ -15,6 +15,7 @@ files that are mapped, such as libraries; the anonymous part does not.
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -66,35 +67,39 @@ def make_table(path: Path, rows: int, minority: int) -> None:
     writer.close()
 
 
-def balance(source: Path, output: Path, new: int, minority: int) -> dict[str, Any]:
-    """Balance a file, and give seconds and memory."""
+def balance(source: Path, output: Path, new: int, minority: int, devices: int) -> dict[str, Any]:
+    """Balance a file, and return seconds and memory."""
     peak = _Anonymous()
-    from mgvae.methods.job import Job, Trained
-    from mgvae.streams._passes import balanced_batches, learn, look
-
     from mgvae import MGVAE
+    from mgvae.codec import Samples
     from mgvae.common.disk import working_folder
+    from mgvae.common.rows import EncodedRows
     from mgvae.files import open_source, write_parquet
+    from mgvae.samplers import learn, look, make
+    from mgvae.streams import InBatches
 
-    class Timed(MGVAE):
-        def _train(self, job: Job) -> Trained:
+    class Timed(InBatches):
+        def encode(self, samples: Samples) -> EncodedRows:
+            encoded = super().encode(samples)
             clock.stop("encode")
-            return super()._train(job)
+            return encoded
 
-    sampler = Timed(sampling_strategy={"few": minority + new}, random_state=0)
+    strategy = {"few": minority + new}
+    sampler = MGVAE(sampling_strategy=strategy, random_state=0, devices=devices)
     clock = _Clock()
     with working_folder() as folder:
-        rows = open_source(source)
-        seen = look(rows, "class", sampler)
+        given = Timed(open_source(source), "class", folder=folder)
+        seen = look(sampler, given)
         clock.stop("look")
-        learn(sampler, rows, "class", seen, folder)
+        seeds = learn(sampler, given, seen)
         clock.stop("train")
-        write_parquet(balanced_batches(sampler, rows, "class"), rows.schema, str(output))
+        batches = given.balanced(sampler.state_, make(sampler.state_, seeds, sampler.n_threads))
+        write_parquet(batches, given.schema(None), str(output))
         clock.stop("write")
     return {
         "seconds": clock.seconds,
         "processor": clock.processor,
-        "memory": [_memory("VmHWM") / 1e9, peak.stop() / 1e9],
+        "memory": [_largest_resident() / 1e9, peak.stop() / 1e9],
     }
 
 
@@ -118,6 +123,12 @@ def _memory(which: str) -> int:
     """Give the bytes of a kind of memory; ``VmHWM`` is the most that was resident at any time."""
     status = Path("/proc/self/status").read_text()
     return 1024 * int(status.split(f"{which}:")[1].split()[0])
+
+
+def _largest_resident() -> int:
+    """Return the most bytes that this process, or one that it started, had resident."""
+    started = 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return max(_memory("VmHWM"), started)
 
 
 class _Anonymous(threading.Thread):
@@ -145,11 +156,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--new", type=int, default=2_000_000, help="new rows to write")
     parser.add_argument("--minority", type=int, default=5000)
+    parser.add_argument("--devices", type=int, default=1, help="processes that train together")
     parser.add_argument("--child", nargs=2, metavar=("SOURCE", "OUTPUT"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.child:
         source, output = map(Path, options.child)
-        print(json.dumps(balance(source, output, options.new, options.minority)))
+        found = balance(source, output, options.new, options.minority, options.devices)
+        print(json.dumps(found))
         return
     print("seconds of each step (below: of the processor), and peak memory in GB")
     print(f"{'rows':>12} {'new rows':>10}" + _line((*_STEPS, "resident", "anonymous")), flush=True)
@@ -158,7 +171,8 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="mgvae-benchmark-") as folder:
             source, output = Path(folder, "in.parquet"), Path(folder, "out.parquet")
             make_table(source, rows, options.minority)
-            measured = ["--new", new, "--minority", options.minority, "--child", source, output]
+            measured = ["--new", new, "--minority", options.minority, "--devices", options.devices]
+            measured += ["--child", source, output]
             found = subprocess.run(
                 [sys.executable, __file__, *map(str, measured)],
                 check=True,
