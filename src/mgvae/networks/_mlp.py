@@ -6,9 +6,33 @@ from itertools import pairwise
 from torch import nn
 
 from mgvae.networks._bodies import Bodies
-from mgvae.networks._dense import Dense
 
-__all__ = ["mlp", "mlp_bodies"]
+__all__ = ["Dense", "mlp", "mlp_bodies"]
+
+
+class Dense(nn.Sequential):
+    """Fully connected layers with ReLU between them, and perhaps after the last.
+
+    The class tells :mod:`mgvae.model.kernels` that it may run the layers as one function.
+
+    Attributes
+    ----------
+    linear : list of torch.nn.Linear
+        The fully connected layers in order.
+    activates_last : bool
+        Whether a ReLU follows the last of them.
+
+    Examples
+    --------
+    >>> Dense(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1)).activates_last
+    False
+    """
+
+    def __init__(self, *layers: nn.Module) -> None:
+        super().__init__(*layers)
+        leaves = [layer for layer in self.modules() if not isinstance(layer, nn.Sequential)]
+        self.linear = [layer for layer in leaves if isinstance(layer, nn.Linear)]
+        self.activates_last = leaves[-1] is not self.linear[-1]
 
 
 def mlp(sizes: Sequence[int], slope: float = 0.0) -> nn.Sequential:
