@@ -1,5 +1,6 @@
 """A user's data <-> the float rows that a network sees."""
 
+from mgvae.codec._cells import LEVELS, NUMBERS, cell_numbers, cell_texts
 from mgvae.codec._columns import Column, Table, join_columns
 from mgvae.codec._infer import KindName, NumericScale
 from mgvae.codec._spans import Activation, LikelihoodName, Span
@@ -8,6 +9,8 @@ from mgvae.codec.containers import append_labels, append_rows, only_labels, only
 from mgvae.codec.images import Channels, ImageCodec
 
 __all__ = [
+    "LEVELS",
+    "NUMBERS",
     "Activation",
     "Channels",
     "Column",
@@ -21,6 +24,8 @@ __all__ = [
     "TableCodec",
     "append_labels",
     "append_rows",
+    "cell_numbers",
+    "cell_texts",
     "join_columns",
     "only_labels",
     "only_rows",

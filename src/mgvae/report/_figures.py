@@ -45,7 +45,7 @@ class Figure:
 
 
 def judge(value: float, good: float, caution: float) -> Verdict:
-    """Give the verdict for two limits; the better side is that of ``good``.
+    """Return the verdict for two limits; the better side is that of ``good``.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def judge(value: float, good: float, caution: float) -> Verdict:
 
 
 def unknown(name: str, group: str, title: str, why: str) -> Figure:
-    """Give a figure that could not be measured, and why."""
+    """Return a figure that could not be measured, and why."""
     return Figure(name, group, title, None, None, "unknown", "none", why)
 
 
