@@ -46,7 +46,7 @@ class Fitted:
 
     @classmethod
     def of(cls, observed: Observed, kind: Kind) -> "Fitted":
-        """Keep what was seen of a column."""
+        """Store what was seen of a column."""
         return cls(
             name=observed.name,
             kind=kind,
@@ -59,7 +59,7 @@ class Fitted:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data."""
+        """Return plain data."""
         return {
             "name": plain(self.name),
             "kind": kind_to_dict(self.kind),
@@ -73,7 +73,7 @@ class Fitted:
 
     @classmethod
     def from_dict(cls, data: Any) -> "Fitted":
-        """Undo :meth:`to_dict`."""
+        """Invert :meth:`to_dict`."""
         given = Fields(data, "a column of the codec")
         name = read_name(given.any("name"))
         given.where = f"the codec's {label(name)}"

@@ -140,7 +140,7 @@ def _draw(blocks: list[list[tuple[str, NDArray[np.uint8]]]]) -> "Image":
 
 
 def _tile(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Lay (rows, columns, H, W, C) out as one image (H', W') or (H', W', 3)."""
+    """Arrange (rows, columns, H, W, C) as one image (H', W') or (H', W', 3)."""
     cells = cells[..., :3] if cells.shape[-1] >= 3 else cells[..., :1]
     times = -(-_SMALLEST // min(cells.shape[2:4]))
     cells = cells.repeat(times, 2).repeat(times, 3)

@@ -103,7 +103,7 @@ class Likelihood(nn.Module):
     def realise(
         self, mean: Tensor, generator: torch.Generator, *, numeric_noise: bool = False
     ) -> Tensor:
-        """Turn means into encoded rows.
+        """Convert means to encoded rows.
 
         Categories and flags are always drawn from their probabilities, because their means are no
         values. Numbers are drawn with ``numeric_noise`` and are their means without. Means outside

@@ -1,7 +1,7 @@
 """Bodies of encoders and decoders (the paper's appendix "Architectures").
 
-An encoder's body maps encoded rows to features; the heads that give the latent mean and variance
-belong to :class:`mgvae.model.vae.VAE`. A decoder maps latent codes to raw outputs, which
+An encoder's body maps encoded rows to features; the heads for the latent mean and variance belong
+to :class:`mgvae.model.vae.VAE`. A decoder maps latent codes to raw outputs, which
 :class:`mgvae.model.likelihood.Likelihood` interprets.
 """
 

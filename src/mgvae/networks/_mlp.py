@@ -1,4 +1,4 @@
-"""Fully connected networks: the paper's for tables and small grey pictures."""
+"""Fully connected networks: the paper's for tables and small grey images."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -60,7 +60,7 @@ def mlp(sizes: Sequence[int], slope: float = 0.0) -> nn.Sequential:
 def mlp_bodies(
     width: int, hidden_sizes: Sequence[int], latent_size: int, condition_size: int = 0
 ) -> Bodies:
-    """Lay out the encoder D - h1 - h2 and the decoder z - h2 - h1 - D, with ReLU.
+    """Build the encoder D - h1 - h2 and the decoder z - h2 - h1 - D, with ReLU.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def mlp_bodies(
     latent_size : int
         Length of the latent code.
     condition_size : int
-        Length of a condition that is joined to the row and to the code.
+        Length of a condition that is appended to the row and to the code.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a report looks at: real and synthetic rows in one form, encoded and numbered."""
+"""The rows that a report compares: real and synthetic, encoded and numbered."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -69,7 +69,7 @@ class PairedRows:
 def open_tables(
     real: Any, synthetic: Any, target: Any, column_types: Mapping[Any, KindName] | None
 ) -> PairedRows:
-    """Read two tables and bring them to one form."""
+    """Read two tables of the same columns."""
     old, old_target, name = _split(read_table(real), target, 0, "real")
     new, new_target, _ = _split(read_table(synthetic), target, 1, "synthetic")
     names, found = [str(c.name) for c in old], [str(c.name) for c in new]

@@ -66,7 +66,7 @@ def unknown(name: str, group: str, title: str, why: str) -> Figure:
 def summarise(
     figures: Sequence[Figure], label: str, *, table: bool = True
 ) -> tuple[Verdict, list[str]]:
-    """Say in three lines whether to use the rows of a class.
+    """Summarise in three lines whether to use the rows of a class.
 
     Bad copies, or two bad figures, are a no; one bad figure or three doubtful ones ask for care;
     with less than half of the figures measured nothing is said.

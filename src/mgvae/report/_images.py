@@ -18,7 +18,7 @@ _COMPONENTS = 50
 
 
 def open_images(real: NDArray[Any], synthetic: NDArray[Any], target: Any) -> PairedRows:
-    """Bring two arrays of images to one form."""
+    """Read two arrays of images."""
     if not isinstance(target, tuple):
         raise ParameterError(
             "target: images have no columns; give the classes of the real and of the synthetic "
