@@ -11,6 +11,9 @@ Rules of the fence:
 - Other modules import the names in ``__all__`` and nothing else.
 - No result has a second derivative, and none works under :mod:`torch.func`: what needs either, such
   as the Fisher information, calls the plain form.
+
+The gradient of gathering tensors from several processes is communication, and stands in
+:mod:`mgvae.training.team`.
 """
 
 import math

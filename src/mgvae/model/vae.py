@@ -187,14 +187,14 @@ def elbo(
     features = vae.encoder(with_condition(x, condition))
     mu = vae.mean_head(features)
     log_sigma2 = vae.log_posterior_variance(features, mu)
-    z = torch.addcmul(mu, torch.exp(0.5 * log_sigma2), noise)  # μ + σε
+    z = torch.addcmul(mu, torch.exp(0.5 * log_sigma2), noise)  # z = μ + σε
     log_q = -0.5 * ((noise.square() + log_sigma2).sum(-1) + vae.latent_size * _LOG_2PI)
     if vae.prior == "majority" and centres is not None:
-        log_p = log_majority_mixture(z, centres, vae.log_variance, own)
+        log_p = log_majority_mixture(z, centres, vae.log_variance, own)  # log p(z|X+), Eq. 3
     else:
         log_p = log_standard_normal(z)
     raw = vae.decoder(with_condition(z, condition))
-    return Elbo(vae.likelihood.log_prob(x, raw), log_q - log_p)
+    return Elbo(vae.likelihood.log_prob(x, raw), log_q - log_p)  # the two parts of Eq. 4
 
 
 def elbo_with_exemplars(

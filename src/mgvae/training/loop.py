@@ -18,18 +18,16 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from mgvae.errors import DivergenceError
-
-if TYPE_CHECKING:
-    from mgvae.training.checkpoints import StageFile, Stateful
-    from mgvae.training.team import Team
+from mgvae.training.checkpoints import StageFile, Stateful
 
 __all__ = [
+    "Averages",
     "Callback",
     "History",
     "Player",
@@ -47,6 +45,15 @@ Callback = Callable[[str, int, int, Mapping[str, float]], None]
 _FLUSH = 20  # steps between two looks at the losses (a look waits for the device)
 _EXPLODED = 1e4  # a loss this many times larger than at the start, ...
 _RISING = 5  # ... and still rising over this many looks, has exploded (a penalty's peak has not)
+
+
+class Averages(Protocol):
+    """Several processes that train one model."""
+
+    def average(
+        self, parameters: Sequence[Tensor], terms: Mapping[str, Tensor]
+    ) -> Mapping[str, Tensor]:
+        """Replace gradients by their means over the processes; return the means of the terms."""
 
 
 @dataclass
@@ -193,9 +200,9 @@ def train(
     clip_norm: float | None = None,
     validation: Validation | None = None,
     callback: Callback | None = None,
-    parts: "Sequence[Stateful]" = (),
-    file: "StageFile | None" = None,
-    team: "Team | None" = None,
+    parts: Sequence[Stateful] = (),
+    file: StageFile | None = None,
+    team: Averages | None = None,
 ) -> History:
     """Take ``steps`` training steps.
 
@@ -219,9 +226,9 @@ def train(
         What the losses change besides the optimisers' own: modules, generators.
     file : StageFile, optional
         Stores the state while the loop runs; the loop continues from what it finds there.
-    team : Team, optional
-        The processes that take every step together, each with losses of its own: gradients and
-        terms are averaged.
+    team : Averages, optional
+        The processes that take every step together, each with losses of its own, such as
+        :class:`mgvae.training.team.Team`: gradients and terms are averaged.
 
     Returns
     -------
