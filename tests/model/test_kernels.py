@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import inspect
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,14 @@ def test_nothing_else_of_the_fence_is_imported():
                 assert {alias.name for alias in node.names} <= set(kernels.__all__), path
             if isinstance(node, ast.Attribute) and ast.unparse(node.value) == "kernels":
                 assert node.attr in kernels.__all__, path
+
+
+def test_every_function_has_a_plain_form():
+    names = {name for name, thing in vars(kernels).items() if inspect.isfunction(thing)}
+    own = {name for name in names if vars(kernels)[name].__module__ == kernels.__name__}
+    fast = {name for name in own if not name.startswith("_") and not name.endswith("_plain")}
+    assert {name for name in fast if f"{name}_plain" not in own} == {"vae_codes"}
+    assert set(kernels.__all__) <= fast | {"Adam"}
 
 
 def test_gradients_by_hand_and_private_operations_are_only_inside():

@@ -6,9 +6,11 @@ passes over matrices, and in autograd's bookkeeping. The functions below remove 
 
 Rules of the fence:
 
-- Every function here stands beside its plain form ``..._plain``, which autograd differentiates, and
-  ``tests/model/test_kernels.py`` compares values and gradients of the two.
-- Other modules import the names in ``__all__`` and nothing else.
+- Every function here stands beside its plain form ``..._plain``, which autograd differentiates.
+  There are two exceptions: the plain form of :func:`vae_codes` is Eq. 4 in :mod:`mgvae.model.vae`,
+  that of :class:`Adam` is torch's. ``tests/model/test_kernels.py`` compares values and gradients of
+  all pairs.
+- Other modules use the names in ``__all__`` and nothing else.
 - No result has a second derivative, and none works under :mod:`torch.func`: what needs either, such
   as the Fisher information, calls the plain form.
 
@@ -29,7 +31,7 @@ from mgvae.codec import Activation
 from mgvae.model.prior import Own, log_component_count, log_majority_mixture
 from mgvae.networks import Dense
 
-__all__ = ["Adam", "dense", "draw_and_compare", "squared_error", "two_heads", "vae_codes"]
+__all__ = ["Adam", "squared_error", "vae_codes"]
 
 
 # ------------------------------------------------------------------------- fully connected layers
