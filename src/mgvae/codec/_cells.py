@@ -1,4 +1,4 @@
-"""The cells of a column as texts and as numbers, for those who compare columns."""
+"""The cells of a column as texts and as numbers, to compare columns of any container."""
 
 from typing import Any
 

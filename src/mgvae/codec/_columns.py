@@ -34,7 +34,7 @@ class CellTypeError(DataError, TypeError):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column, and what is needed to give it back as it came.
+    """One column, with what is needed to restore its container's types.
 
     Parameters
     ----------

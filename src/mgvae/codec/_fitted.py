@@ -17,7 +17,7 @@ __all__ = ["Fitted"]
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A column's kind, and what decoded cells need besides."""
+    """A column's kind, and what else is needed to restore its cells."""
 
     name: Hashable
     kind: Kind
@@ -29,7 +29,7 @@ class Fitted:
     n_missing: int
 
     def column(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Column:
-        """Dress decoded cells as the column was."""
+        """Return decoded cells as a column of the type that was fitted."""
         if self.levels is not None:  # from positions in the levels seen to those declared
             place = {level: i for i, level in enumerate(self.levels)}
             values = np.array([place[v] for v in self.kind.categories or ()] or [0])[values]

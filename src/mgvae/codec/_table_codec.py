@@ -50,7 +50,7 @@ class ColumnSummary:
 class TableCodec:
     """Encode and decode tables with columns of every kind.
 
-    What each column is, is found from its type and values, or asked for by ``column_types``:
+    The kind of each column is inferred from its type and values, or set by ``column_types``:
 
     continuous, integer, datetime, duration
         One output, see ``numeric``; decoded cells stay inside the range seen and keep the type,
@@ -218,12 +218,12 @@ class TableCodec:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "TableCodec":
-        """Restore a codec that encodes and decodes as the one that gave the data.
+        """Restore a codec that encodes and decodes like the one stored in the data.
 
         Raises
         ------
         mgvae.errors.DataError
-            If the data are not what :meth:`to_dict` gives.
+            If the data are not what :meth:`to_dict` returns.
 
         Examples
         --------

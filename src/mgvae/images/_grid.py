@@ -32,8 +32,8 @@ def grid(
 ) -> "Image":
     """Draw majority images with their translations to the right.
 
-    Each row belongs to one image of ``X_majority``, which stands in the first column. The blocks
-    side by side are the classes, those under each other the samplers.
+    Each row belongs to one image of ``X_majority``, which is in the first column. Classes are
+    blocks side by side; samplers are blocks below each other.
 
     Parameters
     ----------

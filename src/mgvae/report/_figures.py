@@ -68,8 +68,8 @@ def summarise(
 ) -> tuple[Verdict, list[str]]:
     """Summarise in three lines whether to use the rows of a class.
 
-    Bad copies, or two bad figures, are a no; one bad figure or three doubtful ones ask for care;
-    with less than half of the figures measured nothing is said.
+    Bad copies, a collapsed spread, or two bad figures mean no; one bad figure or three doubtful
+    ones mean care. If less than half of the figures could be measured, the answer is unknown.
 
     Examples
     --------

@@ -1,8 +1,8 @@
 """Figures of synthetic rows from nearest neighbours.
 
-Coverage and density are those of Naeem et al. (ICML 2020): with the ball around each real row that
-reaches to its k-th real neighbour, coverage is the share of balls that hold a synthetic row, and
-density the mean number of balls that a synthetic row lies in, divided by k.
+Coverage and density are those of Naeem et al. (ICML 2020). Each real row has a ball that reaches to
+its k-th real neighbour. Coverage is the share of balls that hold a synthetic row. Density is the
+mean number of balls that a synthetic row lies in, divided by k.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How good synthetic rows are: figures, columns, examples, and what made them."""
+"""The quality of synthetic rows: figures, columns, examples, and how they were made."""
 
 import json
 import platform
@@ -98,7 +98,7 @@ class TrainingCurve:
 
 @dataclass(frozen=True)
 class QualityReport:
-    """What :func:`quality` found.
+    """The result of :func:`quality`.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def quality(
     command: str | None = None,
     random_state: Any = 0,
 ) -> QualityReport:
-    """Measure how good synthetic rows are.
+    """Measure the quality of synthetic rows.
 
     Parameters
     ----------

@@ -46,7 +46,7 @@ _DTYPES: dict[type, str] = {
 
 
 def from_objects(name: Hashable, objects: NDArray[Any]) -> Column:
-    """Find the one type that all present cells of a column share, and give them as that type.
+    """Find the one type that all present cells share, and return them as a column of that type.
 
     Examples
     --------
