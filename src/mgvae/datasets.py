@@ -11,7 +11,7 @@ from torch.utils.data import Dataset, get_worker_info
 
 from mgvae.common.runtime import seed_sequence
 from mgvae.errors import DataError, ParameterError
-from mgvae.samplers._base import GenerativeSampler
+from mgvae.samplers import GenerativeSampler
 
 __all__ = ["BalancedDataset"]
 

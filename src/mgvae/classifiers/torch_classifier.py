@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from mgvae.classifiers.epochs import Rows
     from mgvae.classifiers.training import NetworkLike, Plan
-    from mgvae.samplers._base import GenerativeSampler
+    from mgvae.samplers import GenerativeSampler
 
 __all__ = ["TorchClassifier"]
 

@@ -78,14 +78,8 @@ def balance_table(
     from mgvae.cli.report import show, write_page
     from mgvae.common.disk import working_folder
     from mgvae.report import quality
-    from mgvae.samplers._making import check_size
-    from mgvae.streams._passes import (
-        balanced_batches,
-        balanced_schema,
-        check_output_room,
-        learn,
-        look,
-    )
+    from mgvae.samplers import check_size, learn, look, make
+    from mgvae.streams import InBatches, check_output_room
 
     source, target, n = loaded.source, loaded.target, loaded.n_rows
     if mark in source.schema.names:
@@ -98,8 +92,9 @@ def balance_table(
         )
     sampler = make_sampler(read_strategy(strategy, loaded.classes), loaded.kinds)
     wanted = new_rows(sampler.sampling_strategy, loaded.classes)
-    seen = look(source, target, sampler, declared=True)  # count_classes has looked at it
-    columns = seen.data.codec.describe()
+    given = InBatches(source, target, declared=True)  # count_classes has looked at it
+    seen = look(sampler, given)
+    columns = seen.samples.codec.describe()
     summary = Summary(loaded.name, n, columns, target, loaded.classes, wanted, loaded.dropped)
     summary.show(console)
     if dry_run:
@@ -107,19 +102,18 @@ def balance_table(
     if format == "parquet" and output != "-":
         check_output_room(seen, str(output))
     else:
-        check_size(sum(wanted.values()), seen.data)
-    with working_folder() as folder:
-        learn(sampler, source, target, seen, folder)
+        check_size(seen.n_new, seen.samples)
+    with working_folder() as given.folder:
+        seeds = learn(sampler, given, seen)
     made: list[tuple[pa.RecordBatch, Any]] = []
-    batches = balanced_batches(
-        sampler,
-        source,
-        target,
+    batches = given.balanced(
+        sampler.state_,
+        make(sampler.state_, seeds, sampler.n_threads),
         mark=mark,
         originals=not only_synthetic,
         also_to=None if page is None else made,
     )
-    schema = balanced_schema(source.schema, mark)
+    schema = given.schema(mark)
     originals, new = 0 if only_synthetic else n, sum(wanted.values())
     if format == "parquet":
         files.write_parquet(batches, schema, str(output))

@@ -151,7 +151,7 @@ def new_rows(strategy: Any, classes: Mapping[Any, int]) -> dict[Any, int]:
     """Give how many rows of each class the strategy asks for, by how many there are."""
     import numpy as np
 
-    from mgvae.samplers._seen import rows_to_make
+    from mgvae.samplers import rows_to_make
 
     labels = np.empty(len(classes), object)
     labels[:] = list(classes)

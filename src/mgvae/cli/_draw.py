@@ -54,7 +54,7 @@ class Draw:
     def find_label(self) -> Any:
         """Give the class as it is written in the model."""
         sampler = _sampler(self.model)
-        codes: Sequence[int] = list(sampler._generators)
+        codes: Sequence[int] = list(sampler.state_.generators)
         known = {str(sampler.classes_[code]): sampler.classes_[code] for code in codes}
         if self.label is None and len(known) == 1:
             return next(iter(known.values()))

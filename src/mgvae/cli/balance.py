@@ -222,8 +222,7 @@ def balance(
                     finetune_steps=_read_steps(finetune_steps),
                     device=device,
                     n_jobs=jobs,
-                    checkpoint=checkpoint,
-                    checkpoint_seconds=checkpoint_seconds,
+                    checkpoint=_checkpoint(checkpoint, checkpoint_seconds),
                     verbose=not (quiet or json),
                 ),
                 strategy=strategy,
@@ -279,8 +278,7 @@ def balance(
                 finetune_steps=_read_steps(finetune_steps),
                 device=device,
                 n_jobs=jobs,
-                checkpoint=checkpoint,
-                checkpoint_seconds=checkpoint_seconds,
+                checkpoint=_checkpoint(checkpoint, checkpoint_seconds),
                 verbose=not (quiet or json),
             ),
             strategy=strategy,
@@ -315,6 +313,10 @@ def _seed_of_checkpoint(folder: str, seed: int | None) -> int | None:
     from mgvae.training.checkpoints import stored_seed
 
     return stored_seed(folder) if seed is None else seed
+
+
+def _checkpoint(folder: str | None, seconds: float | None) -> "str | tuple[str, float] | None":
+    return folder if folder is None or seconds is None else (folder, seconds)
 
 
 def _read_steps(text: str | None) -> int | str | None:

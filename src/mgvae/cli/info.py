@@ -7,7 +7,7 @@ from mgvae.cli._options import Debug, Json
 
 if TYPE_CHECKING:
     from mgvae.codec import ColumnSummary
-    from mgvae.samplers._base import GenerativeSampler
+    from mgvae.samplers import GenerativeSampler
 
 __all__ = ["EXAMPLES", "info"]
 
@@ -32,17 +32,17 @@ def info(
 
     found = open_model(model)
     sampler = found.sampler
-    classes = dict(zip(sampler.classes_.tolist(), sampler._counts, strict=True))
+    classes = dict(zip(sampler.classes_.tolist(), sampler.state_.counts, strict=True))
     summary = Summary(
         model,
-        sum(sampler._counts),
+        sum(sampler.state_.counts),
         _columns(sampler),
         "y",
         dict(sorted(classes.items(), key=lambda pair: -pair[1])),
         sampler.sampling_strategy_,
         (),
     )
-    generates = [str(sampler.classes_[code]) for code in sampler._generators]
+    generates = [str(sampler.classes_[code]) for code in sampler.state_.generators]
     if json:
         report = summary.as_dict()
         del report["dropped"], report["target"]
@@ -55,7 +55,7 @@ def info(
     console.print()
     holds = [
         str(sampler.classes_[code])
-        for code, generator in sampler._generators.items()
+        for code, generator in sampler.state_.generators.items()
         if "anchor_residuals" in generator.stored()[1]
     ]
     for name, text in (

@@ -316,7 +316,7 @@ def _find_layout(shape: tuple[int, ...], channels: Channels | None) -> Channels 
     if first == last:
         raise DataError(
             f"images of the shape {shape[1:]} may have their channels first or last. Say so with "
-            'channels="first" or channels="last".'
+            'sample_shape="channels_first" or "channels_last".'
         )
     return "first" if first else "last"
 

@@ -5,6 +5,7 @@ global generators of numpy, torch and Python are neither read nor changed.
 """
 
 import math
+import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +18,8 @@ from torch import nn
 from mgvae.errors import ParameterError, ResourceError
 
 __all__ = [
-    "build", "enough_memory", "resolve_device", "seed_sequence", "threads", "torch_generator",
+    "build", "enough_memory", "physical_memory", "resolve_device", "seed_sequence", "threads",
+    "torch_generator",
 ]  # fmt: skip
 
 _Module = TypeVar("_Module", bound=nn.Module)
@@ -208,3 +210,11 @@ def _initialise(module: nn.Module, generator: torch.Generator) -> None:
             f"the module {type(module).__name__} holds parameters that cannot be filled "
             "reproducibly. Give it a method initialise(generator) that fills them."
         )
+
+
+def physical_memory() -> int | None:
+    """Return the bytes of memory that this machine has, or None where the system does not tell."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):  # not on Windows, not on every Unix
+        return None

@@ -150,7 +150,7 @@ def _guarded(sampler: Any, encoder: Numbers, X: Any, Z_test: Floats) -> Resample
 
     A generative sampler sees the table itself, another one its numbers.
     """
-    from mgvae.samplers._base import GenerativeSampler
+    from mgvae.samplers import GenerativeSampler
 
     def resample(Z: Floats, y: Codes) -> tuple[Floats, Codes]:
         if isinstance(sampler, GenerativeSampler):

@@ -12,8 +12,11 @@ if they were their probabilities (straight-through), so that D cannot tell a row
 A GAN collapses when all its rows are alike: :func:`spread` measures it.
 """
 
+import math
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Literal
 
 import numpy as np
 import torch
@@ -21,18 +24,151 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mgvae.common.rows import blocks, take
-from mgvae.common.runtime import torch_generator
+from mgvae.common.rows import EncodedRows, block_sizes
+from mgvae.common.runtime import build, torch_generator
+from mgvae.errors import CollapseError, CollapseWarning, ParameterError
 from mgvae.methods.cvae import one_hot
-from mgvae.methods.mgvae.learning import Stage
+from mgvae.methods.method import Job, Layout, Learned, Made, RowGenerator
+from mgvae.methods.settings import (
+    COUNT,
+    POSITIVE,
+    STEPS,
+    Stage,
+    choice,
+    layer_sizes,
+    make_stage,
+    setting,
+)
 from mgvae.model.likelihood import Likelihood
 from mgvae.model.vae import with_condition
+from mgvae.networks import dcgan, is_small, mlp
 from mgvae.training import Callback, History, Player, train
+from mgvae.training.checkpoints import StageFile
 
-if TYPE_CHECKING:
-    from mgvae.training.checkpoints import StageFile
+__all__ = [
+    "GAN",
+    "ConditionalGAN",
+    "Settings",
+    "fit_adversarial",
+    "generate_adversarial",
+    "spread",
+]
 
-__all__ = ["GAN", "fit_adversarial", "generate_adversarial", "spread"]
+_SEEN = 256  # rows by which collapse is judged
+_ALIKE = 0.05  # collapsed: generated rows this many times closer together than real ones
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that decides what a conditional GAN learns and makes; see :class:`mgvae.CGAN`."""
+
+    network: Literal["auto", "mlp", "dcgan"] = setting(
+        choice("auto", "mlp", "dcgan"), decides="pre-training"
+    )
+    network_width: float = setting(POSITIVE, decides="pre-training")
+    hidden_sizes: Sequence[int] = setting("array-like", decides="pre-training")
+    noise_size: int = setting(COUNT, decides="pre-training")
+    batch_size: int = setting(COUNT, decides="pre-training")
+    steps: int | str = setting(*STEPS, decides="pre-training")
+    learning_rate: float = setting(POSITIVE, decides="pre-training")
+    schedule: Literal["cosine", "constant"] = setting(
+        choice("cosine", "constant"), decides="pre-training"
+    )
+    clip_norm: float | None = setting(POSITIVE, None, decides="pre-training")
+    on_collapse: Literal["raise", "warn"] = setting(choice("raise", "warn"), decides="generation")
+
+
+@dataclass(frozen=True)
+class ConditionalGAN:
+    """The conditional GAN on encoded rows."""
+
+    settings: Settings
+
+    def learn(self, job: Job) -> Learned:
+        """Let the two networks play on all classes, and look whether a class has collapsed."""
+        settings = self.settings
+        for_weights, for_training, for_collapse = job.seeds.spawn(3)
+        gan = build(lambda: self.model(job.layout), torch_generator(for_weights)).to(job.device)
+        history = fit_adversarial(
+            gan,
+            job.rows,
+            job.codes(),
+            len(job.members),
+            make_stage(settings, settings.steps, settings.learning_rate, len(job.rows)),
+            for_training,
+            job.callback,
+            job.file("training"),
+        )
+        gan.requires_grad_(False)
+        generators = {code: self.revive(job.layout, code, gan, {}) for code in job.targets}
+        for code, generator in generators.items():
+            self._look_for_collapse(job, code, generator, for_collapse)
+        return Learned(generators, [history])
+
+    def model(self, layout: Layout) -> "GAN":
+        """Lay out both networks."""
+        settings, n_classes = self.settings, len(layout.names)
+        likelihood = Likelihood(layout.spans)
+        convolutions = settings.network == "auto" and not is_small(layout.shape)
+        if settings.network == "dcgan" or convolutions:
+            shape = (layout.shape[0], layout.shape[1], layout.shape[2])
+            bodies = dcgan(shape, settings.noise_size, settings.network_width, n_classes)
+            return GAN(*bodies, likelihood, settings.noise_size)
+        sizes, width = layer_sizes(settings.hidden_sizes), math.prod(layout.shape)
+        return GAN(
+            mlp([settings.noise_size + n_classes, *reversed(sizes), width]),
+            mlp([width + n_classes, *sizes, 1], slope=0.2),
+            likelihood,
+            settings.noise_size,
+        )
+
+    def revive(
+        self,
+        layout: Layout,
+        code: int,
+        model: nn.Module,
+        tensors: Mapping[str, Tensor],  # noqa: ARG002
+    ) -> RowGenerator:
+        """Return what generates a class: the generator under its condition."""
+        if not isinstance(model, GAN):
+            raise TypeError("a CGAN generates with a GAN")
+        return _Adversarial(model, one_hot(np.array([code]), len(layout.names))[0])
+
+    def _look_for_collapse(
+        self, job: Job, code: int, generator: RowGenerator, seeds: np.random.SeedSequence
+    ) -> None:
+        real = spread(job.rows.take(job.members[code]))
+        made = spread(generator.generate(_SEEN, seeds.spawn(1)[0]).encoded)
+        if made >= _ALIKE * real:
+            return
+        message = (
+            f"the GAN has collapsed for class {job.layout.names[code]}: two of its rows are "
+            f"{made:.3g} apart on average, two real ones {real:.3g}. Train for more steps or with "
+            "a lower learning_rate, or use MGVAE, which is made for few rows."
+        )
+        if self.settings.on_collapse == "raise":
+            raise CollapseError(message)
+        warnings.warn(message, CollapseWarning, stacklevel=2)
+
+
+@dataclass(frozen=True)
+class _Adversarial:
+    """The generator under one class."""
+
+    gan: "GAN"
+    condition: Tensor
+
+    def generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
+        return Made(generate_adversarial(self.gan, self.condition, n, seeds), np.full(n, -1))
+
+    def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:  # noqa: ARG002
+        raise ParameterError(
+            "a GAN has no encoder, so it cannot translate majority rows. Use generate(n, label), "
+            "or translate with MGVAE or CVAE."
+        )
+
+    def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
+        return self.gan, {}
 
 
 class GAN(nn.Module):
@@ -80,13 +216,13 @@ class _Draw:
 
 def fit_adversarial(
     gan: GAN,
-    rows: Tensor,
+    rows: EncodedRows,
     codes: NDArray[np.int64],
     n_classes: int,
     stage: Stage,
     seeds: np.random.SeedSequence,
     callback: Callback | None = None,
-    file: "StageFile | None" = None,
+    file: StageFile | None = None,
 ) -> History:
     """Let the two networks play; the model is changed in place.
 
@@ -94,7 +230,7 @@ def fit_adversarial(
     ----------
     gan : GAN
         The model.
-    rows : Tensor of shape (n, width)
+    rows : EncodedRows of shape (n, width)
         Encoded rows.
     codes : ndarray of int of shape (n,)
         Their classes, from 0.
@@ -121,7 +257,7 @@ def fit_adversarial(
     def draw() -> _Draw:
         batch = rng.choice(len(rows), n_batch, replace=False, shuffle=False)
         return _Draw(
-            take(rows, batch).to(device),
+            rows.take(batch).to(device),
             one_hot(codes[batch], n_classes).to(device),
             torch.randn(n_batch, gan.noise_size, generator=generator, device=device),
         )
@@ -205,7 +341,7 @@ def generate_adversarial(
     device = next(gan.parameters()).device
     generator = torch_generator(seeds, device)
     made = [torch.empty(0, gan.likelihood.width)]
-    for size in blocks(n):
+    for size in block_sizes(n):
         noise = torch.randn(size, gan.noise_size, generator=generator, device=device)
         made.append(gan.rows(noise, condition.to(device).expand(size, -1), generator).cpu())
     return torch.cat(made)

@@ -9,25 +9,157 @@ row and to the latent code, and the prior is the standard normal:
 A new row of a class is :math:`x \sim p(x \mid z, y)` with :math:`z \sim N(0, I)`.
 """
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from sklearn.utils._param_validation import Interval
+from torch import Tensor, nn
 from torch.nn import functional
 
-from mgvae.common.rows import blocks, take
-from mgvae.common.runtime import torch_generator
+from mgvae.common.rows import EncodedRows, block_sizes
+from mgvae.common.runtime import build, torch_generator
+from mgvae.methods.method import Job, Layout, Learned, Made, RowGenerator
 from mgvae.methods.mgvae.generation import DecoderOutput
-from mgvae.methods.mgvae.learning import Stage, adam
+from mgvae.methods.mgvae.learning import adam
+from mgvae.methods.settings import (
+    COUNT,
+    POSITIVE,
+    STEPS,
+    Stage,
+    choice,
+    layer_sizes,
+    make_stage,
+    setting,
+)
+from mgvae.model.likelihood import Likelihood
 from mgvae.model.vae import VAE, elbo, with_condition
+from mgvae.networks import Network, Precision, choose_bodies
 from mgvae.training import Callback, History, Player, train
+from mgvae.training.checkpoints import StageFile
 
-if TYPE_CHECKING:
-    from mgvae.training.checkpoints import StageFile
+__all__ = [
+    "ConditionalVAE",
+    "Settings",
+    "fit_conditional",
+    "generate_conditional",
+    "one_hot",
+    "translate_conditional",
+]
 
-__all__ = ["fit_conditional", "generate_conditional", "one_hot", "translate_conditional"]
+
+@dataclass(frozen=True)
+class Settings:
+    """All that decides what a conditional VAE learns and makes; see :class:`mgvae.CVAE`."""
+
+    network: Network = setting(
+        choice("auto", "mlp", "cnn", "residual"), callable, decides="pre-training"
+    )
+    network_width: float = setting(POSITIVE, decides="pre-training")
+    precision: Precision = setting(choice("float32", "bfloat16"), decides="pre-training")
+    hidden_sizes: Sequence[int] = setting("array-like", decides="pre-training")
+    latent_size: int = setting(COUNT, decides="pre-training")
+    batch_size: int = setting(COUNT, decides="pre-training")
+    steps: int | str = setting(*STEPS, decides="pre-training")
+    learning_rate: float = setting(POSITIVE, decides="pre-training")
+    schedule: Literal["cosine", "constant"] = setting(
+        choice("cosine", "constant"), decides="pre-training"
+    )
+    clip_norm: float | None = setting(POSITIVE, None, decides="pre-training")
+    temperature: float = setting(Interval(Real, 0, None, closed="left"), decides="generation")
+    decoder_output: DecoderOutput = setting(choice("mean", "sample"), decides="generation")
+
+
+@dataclass(frozen=True)
+class ConditionalVAE:
+    """The conditional VAE on encoded rows."""
+
+    settings: Settings
+
+    def learn(self, job: Job) -> Learned:
+        """Learn all classes at once."""
+        settings = self.settings
+        for_weights, for_training = job.seeds.spawn(2)
+        vae = build(lambda: self.model(job.layout), torch_generator(for_weights)).to(job.device)
+        history = fit_conditional(
+            vae,
+            job.rows,
+            job.codes(),
+            len(job.members),
+            make_stage(settings, settings.steps, settings.learning_rate, len(job.rows)),
+            for_training,
+            job.callback,
+            job.file("training"),
+        )
+        vae.requires_grad_(False)
+        return Learned(
+            {code: self.revive(job.layout, code, vae, {}) for code in job.targets}, [history]
+        )
+
+    def model(self, layout: Layout) -> VAE:
+        """Lay out the VAE."""
+        settings = self.settings
+        bodies = choose_bodies(
+            settings.network,
+            layout.shape,
+            settings.latent_size,
+            hidden_sizes=layer_sizes(settings.hidden_sizes),
+            width=settings.network_width,
+            precision=settings.precision,
+            condition_size=len(layout.names),
+        )
+        return VAE(bodies, Likelihood(layout.spans), settings.latent_size, prior="standard")
+
+    def revive(
+        self,
+        layout: Layout,
+        code: int,
+        model: nn.Module,
+        tensors: Mapping[str, Tensor],  # noqa: ARG002
+    ) -> RowGenerator:
+        """Return what generates a class: the model under its condition."""
+        if not isinstance(model, VAE):
+            raise TypeError("a CVAE generates with a VAE")
+        majority, condition = one_hot(np.array([layout.majority, code]), len(layout.names))
+        return _Conditional(model, majority, condition, self.settings)
+
+
+@dataclass(frozen=True)
+class _Conditional:
+    """The model under one class."""
+
+    vae: VAE
+    majority: Tensor
+    condition: Tensor
+    settings: Settings
+
+    def generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
+        encoded = generate_conditional(
+            self.vae,
+            self.condition,
+            n,
+            seeds,
+            temperature=self.settings.temperature,
+            decoder_output=self.settings.decoder_output,
+        )
+        return Made(encoded, np.full(n, -1))
+
+    def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
+        return translate_conditional(
+            self.vae,
+            encoded,
+            self.majority,
+            self.condition,
+            seeds,
+            decoder_output=self.settings.decoder_output,
+        )
+
+    def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
+        return self.vae, {}
 
 
 def one_hot(codes: NDArray[np.int64], n_classes: int) -> Tensor:
@@ -44,13 +176,13 @@ def one_hot(codes: NDArray[np.int64], n_classes: int) -> Tensor:
 
 def fit_conditional(
     vae: VAE,
-    rows: Tensor,
+    rows: EncodedRows,
     codes: NDArray[np.int64],
     n_classes: int,
     stage: Stage,
     seeds: np.random.SeedSequence,
     callback: Callback | None = None,
-    file: "StageFile | None" = None,
+    file: StageFile | None = None,
 ) -> History:
     """Learn all rows under their classes; the model is changed in place.
 
@@ -58,7 +190,7 @@ def fit_conditional(
     ----------
     vae : VAE
         With the standard prior, and bodies that take the condition.
-    rows : Tensor of shape (n, width)
+    rows : EncodedRows of shape (n, width)
         Encoded rows.
     codes : ndarray of int of shape (n,)
         Their classes, from 0.
@@ -86,7 +218,7 @@ def fit_conditional(
         batch = rng.choice(len(rows), n_batch, replace=False, shuffle=False)
         condition = one_hot(codes[batch], n_classes).to(device)
         noise = torch.randn(n_batch, vae.latent_size, generator=generator, device=device)
-        x = take(rows, batch).to(device)
+        x = rows.take(batch).to(device)
         return dict(elbo(vae, x, noise, condition=condition).terms())
 
     return train(
@@ -136,7 +268,7 @@ def generate_conditional(
     device = vae.log_variance.device
     generator = torch_generator(seeds, device)
     made = [torch.empty(0, vae.likelihood.width)]
-    for size in blocks(n):
+    for size in block_sizes(n):
         z = temperature * torch.randn(size, vae.latent_size, generator=generator, device=device)
         raw = vae.decoder(with_condition(z, condition.to(device).expand(size, -1)))
         drawn = vae.likelihood.draw(raw, generator, numeric_noise=decoder_output == "sample")

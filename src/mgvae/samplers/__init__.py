@@ -1,8 +1,28 @@
-"""The over-samplers."""
+"""The over-samplers, and the way that their data go."""
 
+from mgvae.samplers._base import GenerativeSampler
 from mgvae.samplers._cgan import CGAN
 from mgvae.samplers._cvae import CVAE
+from mgvae.samplers._making import Part, check_size
 from mgvae.samplers._mgvae import MGVAE
-from mgvae.samplers._presets import PRESETS
+from mgvae.samplers._recipes import RECIPES
+from mgvae.samplers._target import read_target, refuse_missing
+from mgvae.samplers._way import Given, Seen, learn, look, make, rows_to_make
 
-__all__ = ["CGAN", "CVAE", "MGVAE", "PRESETS"]
+__all__ = [
+    "CGAN",
+    "CVAE",
+    "MGVAE",
+    "RECIPES",
+    "GenerativeSampler",
+    "Given",
+    "Part",
+    "Seen",
+    "check_size",
+    "learn",
+    "look",
+    "make",
+    "read_target",
+    "refuse_missing",
+    "rows_to_make",
+]

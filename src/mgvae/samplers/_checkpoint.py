@@ -2,82 +2,113 @@
 
 import hashlib
 import math
+import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
 
 from mgvae import __version__
-from mgvae.codec._storage import plain
-from mgvae.common.rows import copies
+from mgvae.codec import plain
+from mgvae.errors import ParameterError
+from mgvae.methods.method import Job, Method
+from mgvae.methods.settings import as_plain
 from mgvae.training.checkpoints import Checkpoint
+from mgvae.training.team import Team
 
 if TYPE_CHECKING:
-    from mgvae.methods.job import Job
     from mgvae.samplers._base import GenerativeSampler
 
-__all__ = ["open_checkpoint"]
+__all__ = ["CheckpointPlace", "open_checkpoint", "read_place"]
 
-_WITHOUT_EFFECT = ("checkpoint", "checkpoint_seconds", "n_jobs", "callback", "verbose")
-_KNOWN_BETTER = ("random_state", "sampling_strategy", "device", "devices", "strategy")
+CheckpointPlace = str | os.PathLike[str] | tuple[str | os.PathLike[str], float]
+
+_SECONDS = 30.0  # between two states of a stage of training
+
+
+def read_place(checkpoint: CheckpointPlace) -> tuple[str | os.PathLike[str], float]:
+    """Tell the folder of a checkpoint, and the seconds between two states.
+
+    Examples
+    --------
+    >>> read_place("run")
+    ('run', 30.0)
+    """
+    if isinstance(checkpoint, str | os.PathLike):
+        return checkpoint, _SECONDS
+    match checkpoint:
+        case (str() | os.PathLike() as folder, float() | int() as seconds) if seconds >= 0:
+            return folder, float(seconds)
+    raise ParameterError(
+        "checkpoint must be a folder, or a folder and the seconds between two states of training, "
+        f'such as ("run", 5.0); got {checkpoint!r}.'
+    )
 
 
 def open_checkpoint(
-    sampler: "GenerativeSampler", job: "Job", new_rows: Mapping[Any, int]
-) -> Checkpoint:
-    """Open the folder that ``sampler.checkpoint`` names for this job.
+    sampler: "GenerativeSampler",
+    method: Method,
+    job: Job,
+    new_rows: Mapping[Any, int],
+    team: Team | None,
+) -> Job:
+    """Open the folder that ``sampler.checkpoint`` names for a job.
 
     Parameters
     ----------
     sampler : GenerativeSampler
-        With every ``"auto"`` replaced.
+        Whose run it is.
+    method : Method
+        Its settings are a part of what the run is known by.
     job : Job
-        Its rows, classes and device are a part of what the run is known by; its seeds begin a run.
+        So are its rows, classes and device; its seeds begin a run.
     new_rows : mapping
         How many rows are to be made, by class.
+    team : Team or None
+        The processes that train together.
+
+    Returns
+    -------
+    job : Job
+        With the checkpoint, and the seeds that the run began with.
     """
-    if sampler.checkpoint is None:
-        raise TypeError("the sampler has no checkpoint")
-    team = sampler._team()
     if team is not None and team.rank > 0:
-        return team.from_first(cast("Checkpoint", None))
-    data = hashlib.sha256(repr(job.spans).encode())
-    for block in copies(job.rows):
+        checkpoint = team.from_first(cast("Checkpoint", None))
+        return replace(job, checkpoint=checkpoint, seeds=checkpoint.seeds)
+    data = hashlib.sha256(repr(job.layout.spans).encode())
+    for block in job.rows.blocks():
         data.update(block.data)
     data.update(job.codes().data)
-    left_out = (*_WITHOUT_EFFECT, *_KNOWN_BETTER)
+    names = job.layout.names
     facts = {
         "sampler": type(sampler).__name__,
         "versions": {"mgvae": __version__, "numpy": np.__version__, "torch": torch.__version__},
-        "settings": {
-            name: _plain(value)
-            for name, value in sampler.get_params(deep=False).items()
-            if name not in left_out
+        "settings": {name: _plain(value) for name, value in as_plain(method.settings).items()},
+        "columns": {
+            name: _plain(value) for name, value in sampler.codec_options()._asdict().items()
         },
         "device": str(job.device),
-        "processes": getattr(sampler, "devices", 1) if team is None else team.size,
-        "rows": list(job.rows.shape),
+        "processes": job.workers.devices if team is None else team.size,
+        "threads": job.workers.n_threads,
+        "rows": [len(job.rows), job.rows.width],
         "data": data.hexdigest(),
-        "rows of": {name: len(rows) for name, rows in zip(job.names, job.members, strict=True)},
+        "rows of": {name: len(rows) for name, rows in zip(names, job.members, strict=True)},
         "new rows of": {str(label): int(n) for label, n in new_rows.items()},
     }
+    folder, seconds = read_place(cast("CheckpointPlace", sampler.checkpoint))
     checkpoint = Checkpoint.open(
-        sampler.checkpoint,
-        facts,
-        job.seeds,
-        adopt=sampler.random_state is None,
-        seconds=sampler.checkpoint_seconds,
+        folder, facts, job.seeds, adopt=sampler.random_state is None, seconds=seconds
     )
-    return checkpoint if team is None else team.from_first(checkpoint)
+    checkpoint = checkpoint if team is None else team.from_first(checkpoint)
+    return replace(job, checkpoint=checkpoint, seeds=checkpoint.seeds)
 
 
 def _plain(value: Any) -> Any:
-    """Give a parameter as JSON can hold it; a function by its name, for lack of better."""
+    """Return a setting as JSON can hold it."""
     if isinstance(value, Mapping):
         return [[plain(k), plain(v)] for k, v in value.items()]
-    if callable(value):
-        return f"{value.__module__}.{getattr(value, '__qualname__', type(value).__qualname__)}"
     if isinstance(value, float) and not math.isfinite(value):
         return repr(value)
     return plain(value)

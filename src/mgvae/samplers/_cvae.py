@@ -1,68 +1,22 @@
 """The conditional VAE as an imbalanced-learn over-sampler."""
 
-import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, Literal
 
-import numpy as np
 import torch
-from sklearn.utils._param_validation import Interval, StrOptions
-from torch import Tensor, nn
+from sklearn.utils._param_validation import StrOptions
 
-from mgvae.codec import KindName, LikelihoodName, NumericScale
-from mgvae.codec.images import Channels
-from mgvae.common.runtime import build, torch_generator
-from mgvae.methods.cvae import fit_conditional, generate_conditional, one_hot, translate_conditional
-from mgvae.methods.job import Generator, Job, Made, Trained
+from mgvae.codec import CodecOptions, KindName, LikelihoodName, NumericScale, Samples, SampleShape
+from mgvae.methods.cvae import ConditionalVAE, Settings
 from mgvae.methods.mgvae.generation import DecoderOutput
-from mgvae.model.likelihood import Likelihood
-from mgvae.model.vae import VAE
-from mgvae.networks import Network, Precision, choose_bodies
-from mgvae.samplers._base import Auto, GenerativeSampler
-from mgvae.samplers._presets import CVAE_DEFAULTS
-from mgvae.samplers._settings import layer_sizes, stage
+from mgvae.methods.settings import check_settings, complete, is_auto, parameter_rules
+from mgvae.networks import Network, Precision
+from mgvae.samplers._base import Auto, GenerativeSampler, refuse_network
+from mgvae.samplers._checkpoint import CheckpointPlace
+from mgvae.samplers._recipes import CVAE_DEFAULTS, family_of
 from mgvae.training import Callback
 
 __all__ = ["CVAE"]
-
-_AUTO = StrOptions({"auto"})
-
-
-@dataclass(frozen=True)
-class _Conditional:
-    """The model under one class."""
-
-    vae: VAE
-    majority: Tensor
-    condition: Tensor
-    temperature: float
-    decoder_output: DecoderOutput
-
-    def generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
-        encoded = generate_conditional(
-            self.vae,
-            self.condition,
-            n,
-            seeds,
-            temperature=self.temperature,
-            decoder_output=self.decoder_output,
-        )
-        return Made(encoded, np.full(n, -1))
-
-    def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
-        return translate_conditional(
-            self.vae,
-            encoded,
-            self.majority,
-            self.condition,
-            seeds,
-            decoder_output=self.decoder_output,
-        )
-
-    def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
-        return self.vae, {}
 
 
 class CVAE(GenerativeSampler):
@@ -81,7 +35,7 @@ class CVAE(GenerativeSampler):
         How numbers are scored, see :class:`mgvae.MGVAE`.
     scaling : {"quantile", "minmax", "symmetric", "identity"}, default="quantile"
         How numbers are brought to the network, see :class:`mgvae.MGVAE`.
-    sample_shape, channels, network, network_width, precision
+    sample_shape, network, network_width, precision
         What images look like and which network learns, see :class:`mgvae.MGVAE`. A callable is
         called as ``network(shape, latent_size, condition_size)``.
     hidden_sizes : sequence of int, default="auto" ((128, 128); images (300, 300))
@@ -102,9 +56,8 @@ class CVAE(GenerativeSampler):
         Factor on the latent noise of new rows.
     decoder_output : {"auto", "mean", "sample"}, default="auto"
         Numbers as the decoder's means, or drawn around them, see :class:`mgvae.MGVAE`.
-    column_types, identifiers, device, n_jobs, n_threads, checkpoint, checkpoint_seconds, callback,
-    verbose
-        As in :class:`mgvae.MGVAE`; ``n_jobs`` has no effect, for there is one model.
+    column_types, identifiers, device, n_threads, checkpoint, callback, verbose
+        As in :class:`mgvae.MGVAE`.
 
     Attributes
     ----------
@@ -125,19 +78,11 @@ class CVAE(GenerativeSampler):
     True
     """
 
-    _defaults = CVAE_DEFAULTS
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         **GenerativeSampler._parameter_constraints,
-        "precision": [StrOptions({"float32", "bfloat16"})],
-        "hidden_sizes": ["array-like", _AUTO],
-        "latent_size": [Interval(Integral, 1, None, closed="left"), _AUTO],
-        "batch_size": [Interval(Integral, 1, None, closed="left"), _AUTO],
-        "steps": [Interval(Integral, 0, None, closed="left"), str, _AUTO],
-        "learning_rate": [Interval(Real, 0, None, closed="neither"), _AUTO],
-        "schedule": [StrOptions({"cosine", "constant"})],
-        "clip_norm": [Interval(Real, 0, None, closed="neither"), None],
-        "temperature": [Interval(Real, 0, None, closed="left")],
-        "decoder_output": [StrOptions({"auto", "mean", "sample"})],
+        **parameter_rules(Settings),
+        "likelihood": [StrOptions({"auto", "gaussian", "squared_error", "bernoulli"})],
+        "scaling": [StrOptions({"quantile", "minmax", "symmetric", "identity"})],
     }
 
     def __init__(
@@ -147,8 +92,7 @@ class CVAE(GenerativeSampler):
         random_state: Any = None,
         likelihood: LikelihoodName | Auto = "auto",
         scaling: NumericScale = "quantile",
-        sample_shape: Sequence[int] | None = None,
-        channels: Channels | None = None,
+        sample_shape: SampleShape | None = None,
         network: Network = "auto",
         network_width: float = 0.25,
         precision: Precision = "float32",
@@ -164,10 +108,8 @@ class CVAE(GenerativeSampler):
         column_types: Mapping[Any, KindName] | None = None,
         identifiers: Literal["new", "missing"] = "new",
         device: str | torch.device = "auto",
-        n_jobs: int | None = None,
         n_threads: int | None = 1,
-        checkpoint: str | os.PathLike[str] | None = None,
-        checkpoint_seconds: float = 30.0,
+        checkpoint: CheckpointPlace | None = None,
         callback: Callback | None = None,
         verbose: bool | int = False,
     ) -> None:
@@ -176,7 +118,6 @@ class CVAE(GenerativeSampler):
         self.likelihood = likelihood
         self.scaling = scaling
         self.sample_shape = sample_shape
-        self.channels = channels
         self.network = network
         self.network_width = network_width
         self.precision = precision
@@ -192,57 +133,34 @@ class CVAE(GenerativeSampler):
         self.column_types = column_types
         self.identifiers = identifiers
         self.device = device
-        self.n_jobs = n_jobs
         self.n_threads = n_threads
         self.checkpoint = checkpoint
-        self.checkpoint_seconds = checkpoint_seconds
         self.callback = callback
         self.verbose = verbose
 
-    def _train(self, job: Job) -> Trained:
-        for_weights, for_training = job.seeds.spawn(2)
-        n_classes = len(job.members)
-        vae = build(lambda: self._model(job), torch_generator(for_weights)).to(job.device)
-        history = fit_conditional(
-            vae,
-            job.rows,
-            job.codes(),
-            n_classes,
-            stage(self, self.steps, self.learning_rate, len(job.rows)),
-            for_training,
-            job.callback,
-            job.file("training"),
-        )
-        vae.requires_grad_(False)
-        return Trained(
-            generators={code: self._revived(job, code, vae, {}) for code in job.targets},
-            history=[history],
+    def make_method(self, samples: Samples) -> ConditionalVAE:
+        """Return what learns such samples, with every ``"auto"`` replaced."""
+        family = family_of(samples, self.network)
+        if family == "table" and self.network in ("cnn", "residual"):
+            refuse_network(self.network)
+        return self.method_of(
+            complete(Settings, CVAE_DEFAULTS[family], self.get_params(deep=False))
         )
 
-    def _model(self, job: Job) -> VAE:
-        return VAE(
-            choose_bodies(
-                self.network,
-                job.shape,
-                self.latent_size,
-                hidden_sizes=layer_sizes(self.hidden_sizes),
-                width=self.network_width,
-                precision=self.precision,
-                condition_size=len(job.members),
-            ),
-            Likelihood(job.spans),
-            self.latent_size,
-            prior="standard",
-        )
+    def method_of(self, settings: Mapping[str, Any]) -> ConditionalVAE:
+        """Return what learns with given settings, which are complete."""
+        found = Settings(**settings)
+        check_settings(found)
+        return ConditionalVAE(found)
 
-    def _revived(
-        self,
-        job: Job,
-        code: int,
-        model: nn.Module,
-        tensors: Mapping[str, Tensor],  # noqa: ARG002
-    ) -> Generator:
-        if not isinstance(model, VAE):
-            raise TypeError("a CVAE generates with a VAE")
-        majority, condition = one_hot(np.array([job.majority, code]), len(job.members))
-        return _Conditional(model, majority, condition, self.temperature, self.decoder_output)
+    def codec_options(self) -> CodecOptions:
+        """Return how samples are encoded."""
+        auto = is_auto(self.likelihood)
+        return CodecOptions(
+            column_types=self.column_types,
+            identifiers=self.identifiers,
+            sample_shape=self.sample_shape,
+            table_likelihood="gaussian" if auto else self.likelihood,
+            image_likelihood="bernoulli" if auto else self.likelihood,
+            scaling=self.scaling,
+        )

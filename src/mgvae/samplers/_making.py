@@ -1,19 +1,19 @@
 """New rows, part by part: however many there are, one part is in memory at a time."""
 
-import os
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgvae.common.runtime import enough_memory, threads
+from mgvae.codec import Samples
+from mgvae.common.rows import Positions
+from mgvae.common.runtime import enough_memory, physical_memory, threads
 from mgvae.errors import DataError
-from mgvae.methods.job import Generator, Positions
-from mgvae.samplers._data import Data
+from mgvae.methods.method import RowGenerator
 
-__all__ = ["Order", "Part", "check_size", "make_rows"]
+__all__ = ["FEWER_ROWS", "Order", "Part", "check_size", "make_parts"]
 
-_FEWER = "Ask for fewer in sampling_strategy, or call generate() several times for parts."
+FEWER_ROWS = "Ask for fewer in sampling_strategy, or call generate() several times for parts."
 
 
 class Order(NamedTuple):
@@ -22,7 +22,7 @@ class Order(NamedTuple):
     code: int
     name: str
     n: int
-    generator: Generator
+    generator: RowGenerator
     seeds: np.random.SeedSequence
 
 
@@ -45,8 +45,8 @@ class Part(NamedTuple):
     anchors: Positions
 
 
-def make_rows(
-    data: Data,
+def make_parts(
+    samples: Samples,
     orders: Iterable[Order],
     seeds: np.random.SeedSequence,
     *,
@@ -57,7 +57,7 @@ def make_rows(
 
     Parameters
     ----------
-    data : Data
+    samples : Samples
         What decodes them.
     orders : iterable of Order
         How many rows of which classes.
@@ -70,24 +70,23 @@ def make_rows(
     """
     rng = None
     for code, name, n, generator, branch in orders:
-        sizes = data.parts(n)
+        sizes = samples.parts(n)
         branches = branch.spawn(len(sizes)) if len(sizes) > 1 else [branch]
         for size, own in zip(sizes, branches, strict=False):
-            with enough_memory(f"making {n} rows of class {name}", _FEWER):
+            with enough_memory(f"making {n} rows of class {name}", FEWER_ROWS):
                 with threads(n_threads):
                     encoded, sources, anchors = generator.generate(size, own)
                 if rng is None:
                     rng = np.random.default_rng(seeds.spawn(1)[0])
-                rows = data.decode(encoded.numpy(), rng, first)
+                rows = samples.decode(encoded.numpy(), rng, first)
             first += size
             yield Part(code, rows, sources, np.full(size, -1) if anchors is None else anchors)
 
 
-def check_size(n: int, data: Data) -> None:
+def check_size(n: int, samples: Samples) -> None:
     """Raise if so many rows could not be in memory at once."""
-    needed = n * data.bytes_per_row
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if needed > memory:
+    needed, memory = n * samples.bytes_per_row, physical_memory()
+    if memory is not None and needed > memory:
         raise DataError(
             f"{n} synthetic rows need about {needed / 2**30:.0f} GiB, more than the "
             f"{memory / 2**30:.0f} GiB of this machine. Ask for fewer in sampling_strategy, or "

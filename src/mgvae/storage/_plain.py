@@ -7,17 +7,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mgvae.codec._storage import plain, unplain
+from mgvae.codec import plain, unplain
 from mgvae.errors import ModelFileError, ParameterError
 
 __all__ = ["hoist", "lower", "restore_settings", "store_settings"]
 
 _LONG = 16  # lists of so many floats become tensors, which are smaller than text, and exact
 _MOST_THREADS = 256
-_OF_THE_MACHINE = (
-    "device", "devices", "strategy", "n_jobs", "checkpoint", "checkpoint_seconds", "callback",
-    "verbose",
-)  # fmt: skip
+_OF_THE_MACHINE = ("device", "devices", "n_jobs", "checkpoint", "callback", "verbose")
 
 
 def store_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -46,15 +43,12 @@ def store_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return settings
 
 
-def restore_settings(settings: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    """Undo :func:`store_settings` for parameters whose names are known."""
+def restore_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Undo :func:`store_settings`."""
     restored = {}
     for name, value in settings.items():
-        if name not in known or name in _OF_THE_MACHINE:
-            raise ModelFileError(
-                f"it has the setting {name!r:.60}, which is not known here; it may come from a "
-                "later version of mgvae"
-            )
+        if name in _OF_THE_MACHINE:
+            raise ModelFileError(f"it has the setting {name!r:.60}, which belongs to a machine")
         if name == "n_threads" and value not in _threads():
             raise ModelFileError(f"n_threads cannot be {value!r:.60}")
         if isinstance(value, dict):

@@ -11,31 +11,34 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mgvae.codec import TableCodec
-from mgvae.codec._storage import Fields
-from mgvae.codec.images import ImageCodec
+from mgvae.codec import (
+    Fields,
+    ImageCodec,
+    ImageSamples,
+    Samples,
+    TableCodec,
+    TableSamples,
+)
 from mgvae.common.tensor_file import ModelFile, read_file
 from mgvae.errors import ModelFileError
+from mgvae.methods.method import Layout, Method, RowGenerator, Unvaried
 from mgvae.storage._plain import lower, restore_settings
+from mgvae.storage._state import FittedState
 from mgvae.storage._templates import KINDS, template
+from mgvae.storage._upgrade import Named, upgrade
 
-if TYPE_CHECKING:
-    from mgvae.samplers._base import GenerativeSampler
-    from mgvae.samplers._data import Data
+__all__ = ["SCHEMA_VERSION", "Revived", "Sampler", "load_sampler", "read_model", "revive"]
 
-__all__ = ["SCHEMA_VERSION", "Revived", "load_sampler", "read_model", "revive"]
+SCHEMA_VERSION = 3
 
-SCHEMA_VERSION = 2
-
-_ADDED: dict[int, dict[str, dict[str, Any]]] = {1: {"MGVAE": {"generation": "translate"}}}
-"""What files of earlier versions did without saying so, by class."""
+_EARLIER = (1, 2)
 
 _MOST_CLASSES = 4096
 _LONGEST_LABEL = 1000
@@ -49,19 +52,39 @@ _LABEL_TYPES = {
 }
 _WORD = re.compile(r"[0-9A-Za-z.+-]{1,40}")
 
-Classes = Mapping[str, "type[GenerativeSampler]"]
+
+class Sampler(Protocol):
+    """What a file can hold: a sampler as :class:`mgvae.MGVAE` is one."""
+
+    network: Any
+    state_: FittedState
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters."""
+
+    def check_parameters(self) -> None:
+        """Raise if a parameter is wrong."""
+
+    def method_of(self, settings: Mapping[str, Any]) -> Method:
+        """Return what learns with given settings."""
+
+    def set_state(self, state: FittedState, history: dict[str, Any]) -> None:
+        """Become fitted."""
+
+
+Classes = Mapping[str, type[Sampler]]
 
 
 @dataclass(frozen=True)
 class Revived:
     """A sampler from a file, and what the file says about itself."""
 
-    sampler: "GenerativeSampler"
+    sampler: Any
     created: str
     versions: Mapping[str, str]
 
 
-def load_sampler(path: str | os.PathLike[str], kind: "type[GenerativeSampler]") -> Any:
+def load_sampler(path: str | os.PathLike[str], kind: type[Sampler]) -> Any:
     """Read a sampler of one class."""
     return read_model(path, {kind.__name__: kind}).sampler
 
@@ -87,24 +110,26 @@ def revive(file: ModelFile, classes: Classes) -> Revived:
 def _revive(file: ModelFile, classes: Classes) -> Revived:
     given = Fields(file.metadata, "the model file")
     version = given.take("schema_version", int)
-    if version != SCHEMA_VERSION and version not in _ADDED:
-        known = ", ".join(str(number) for number in (*_ADDED, SCHEMA_VERSION))
+    if version not in (*_EARLIER, SCHEMA_VERSION):
+        known = ", ".join(str(number) for number in (*_EARLIER, SCHEMA_VERSION))
         _refuse(f"it has the schema version {version!r:.20}, and this mgvae knows {known}")
     name = given.take("class", str)
     if name not in classes:
         wanted = " or a ".join(classes)
         _refuse(f"it holds a {name!r:.40}, not a {wanted}")
     tensors = dict(file.tensors)
-    unsaid = _ADDED.get(version, {}).get(name, {})
-    sampler = _sampler(classes[name], {**unsaid, **given.take("settings", dict)})
-    worker = _resolved(sampler, given.take("resolved", dict))
+    named = _named(version, name, given)
+    sampler = _sampler(classes[name], named)
+    method = sampler.method_of(named.method)
+    if len(getattr(method.settings, "hidden_sizes", ())) > _MOST_LAYERS:
+        _refuse(f"its networks have more than {_MOST_LAYERS} layers")
     codec = lower(given.take("codec", dict), tensors)
-    sampler._data, sampler._template = _data(worker, codec, given.take("container", dict))
-    sampler.codec_ = sampler._data.codec
-    _set_classes(sampler, Fields(given.take("classes", dict), "the classes"))
-    _set_random(sampler, Fields(given.take("random", dict), "the random state"))
-    _set_generators(sampler, worker, given.take("generators", list), tensors)
-    sampler.history_ = {}
+    samples, empty = _samples(codec, given.take("container", dict))
+    state = _state(samples, empty, method, Fields(given.take("classes", dict), "the classes"))
+    _set_random(state, Fields(given.take("random", dict), "the random state"))
+    _set_generators(state, given.take("generators", list), tensors)
+    sampler.set_state(state, {})
+    _set_columns(sampler, samples)
     created = dt.datetime.fromisoformat(given.take("created", str)).isoformat()
     versions = given.take("versions", dict)
     if not all(_WORD.fullmatch(text) for pair in versions.items() for text in pair):
@@ -113,40 +138,40 @@ def _revive(file: ModelFile, classes: Classes) -> Revived:
     return Revived(sampler, created, versions)
 
 
-def _sampler(kind: "type[GenerativeSampler]", settings: Mapping[str, Any]) -> "GenerativeSampler":
-    sampler: GenerativeSampler = kind(**restore_settings(settings, kind().get_params(deep=False)))
-    sampler._validate_params()
+def _named(version: int, name: str, given: Fields) -> Named:
+    """Read the parameters and the settings."""
+    settings = restore_settings(given.take("settings", dict))
+    if version in _EARLIER:
+        return upgrade(version, name, settings, restore_settings(given.take("resolved", dict)))
+    expert, method = given.take("expert", dict), given.take("method", dict)
+    return Named(settings, restore_settings(expert), restore_settings(method))
+
+
+def _sampler(kind: type[Sampler], named: Named) -> Any:
+    unknown = set(named.parameters) - set(kind().get_params(deep=False))
+    if unknown:
+        _refuse(
+            f"it has the setting {sorted(unknown)[0]!r:.60}, which is not known here; it may come "
+            "from a later version of mgvae"
+        )
+    sampler: Any = kind(**named.parameters)
+    if named.expert:
+        sampler.expert_settings = named.expert
+    sampler.check_parameters()
     if callable(sampler.network):
         _refuse("its network is not one by name")
     return sampler
 
 
-def _resolved(sampler: "GenerativeSampler", resolved: Mapping[str, Any]) -> "GenerativeSampler":
-    """Give a copy in which nothing is ``"auto"``, but for what has no default of its own."""
-    worker = copy.copy(sampler)
-    for name, value in restore_settings(resolved, sampler.get_params(deep=False)).items():
-        if getattr(sampler, name) != "auto":
-            _refuse(f"the setting {name} is given twice")
-        setattr(worker, name, value)
-    worker._validate_params()
-    left = [name for name in sampler._defaults["table"] if getattr(worker, name) == "auto"]
-    if left:
-        _refuse(f"the setting {left[0]} is not resolved")
-    if len(getattr(worker, "hidden_sizes", ())) > _MOST_LAYERS:
-        _refuse(f"its networks have more than {_MOST_LAYERS} layers")
-    return worker
-
-
-def _data(worker: "GenerativeSampler", codec: Any, container: Any) -> "tuple[Data, Any]":
-    from mgvae.samplers._data import ImageData, TableData
-
+def _samples(codec: Any, container: Any) -> tuple[Samples, Any]:
+    """Return the kind of samples, and the user's container without rows."""
     given = Fields(container, "the container")
     kind = given.choose("kind", (*KINDS, "images"))
     if kind == "images":
         given.finish()
-        images = ImageData(ImageCodec.from_dict(codec), worker.network)
+        images = ImageSamples(ImageCodec.from_dict(codec))
         return images, images.codec.decode(np.empty((0, images.codec.width), np.float32))
-    table = TableData(TableCodec.from_dict(codec))
+    table = TableSamples(TableCodec.from_dict(codec))
     table.codec.describe()
     columns = table.codec.decode(np.zeros((2, table.codec.width)), np.random.default_rng(0))
     if not columns or len({str(column.name) for column in columns}) != len(columns):
@@ -157,7 +182,8 @@ def _data(worker: "GenerativeSampler", codec: Any, container: Any) -> "tuple[Dat
     return table, empty
 
 
-def _set_classes(sampler: "GenerativeSampler", given: Fields) -> None:
+def _state(samples: Samples, empty: Any, method: Method, given: Fields) -> FittedState:
+    """Return a state without seeds and generators."""
     labels = given.levels("labels", 2)
     if len(labels) > _MOST_CLASSES or max(len(str(label)) for label in labels) > _LONGEST_LABEL:
         _refuse(
@@ -165,20 +191,34 @@ def _set_classes(sampler: "GenerativeSampler", given: Fields) -> None:
             "characters"
         )
     dtype = given.choose("type", _LABEL_TYPES[type(labels[0])])
-    sampler.classes_ = _array(labels, dtype)
-    if sampler.classes_.tolist() != list(labels) or sorted(labels) != list(labels):
+    classes = _array(labels, dtype)
+    if classes.tolist() != list(labels) or sorted(labels) != list(labels):
         given.refuse("labels", labels)
-    sampler._counts = _counts(given, "rows", 1, len(labels))
+    counts = _counts(given, "rows", 1, len(labels))
     made = _counts(given, "new_rows", 0, len(labels))
     majority = given.take("majority", int)
     if not 0 <= majority < len(labels):
         given.refuse("majority", majority)
     given.finish()
-    sampler.majority_ = sampler.classes_[majority]
-    sampler.sampling_strategy_ = {sampler.classes_[i]: n for i, n in enumerate(made) if n}
-    names = [column.name for column in sampler.codec_.describe()] if _is_table(sampler) else []
-    sampler.n_features_in_ = len(names) or sampler.codec_.width
-    if names and sampler.codec_.named and all(isinstance(name, str) for name in names):
+    names = [str(label) for label in classes]
+    return FittedState(
+        samples=samples,
+        template=empty,
+        layout=Layout(samples.shape, samples.codec.spans, names, majority),
+        classes=classes,
+        counts=counts,
+        new_rows={classes[i]: n for i, n in enumerate(made) if n},
+        method=method,
+        generators={},
+        later=np.random.SeedSequence(0),
+    )
+
+
+def _set_columns(sampler: Any, samples: Samples) -> None:
+    table = isinstance(samples.codec, TableCodec)
+    names = [column.name for column in samples.codec.describe()] if table else []
+    sampler.n_features_in_ = len(names) or samples.codec.width
+    if names and samples.codec.named and all(isinstance(name, str) for name in names):
         sampler.feature_names_in_ = np.array(names, object)
 
 
@@ -195,11 +235,7 @@ def _counts(given: Fields, name: str, least: int, length: int) -> list[int]:
     return counts
 
 
-def _is_table(sampler: "GenerativeSampler") -> bool:
-    return isinstance(sampler.codec_, TableCodec)
-
-
-def _set_random(sampler: "GenerativeSampler", given: Fields) -> None:
+def _set_random(state: FittedState, given: Fields) -> None:
     entropy = given.take("entropy", int, list)
     words = given.numbers("spawn_key", int)
     spawned, made = given.take("spawned", int), given.take("made", int)
@@ -211,73 +247,53 @@ def _set_random(sampler: "GenerativeSampler", given: Fields) -> None:
         given.refuse("spawn_key", words)
     if not 0 <= made < 2**53:
         given.refuse("made", made)
-    sampler._laters = np.random.SeedSequence(
+    state.later = np.random.SeedSequence(
         entropy, spawn_key=tuple(words), n_children_spawned=spawned
     )
-    sampler._n_later = made
+    state.n_later = made
 
 
-def _set_generators(
-    sampler: "GenerativeSampler",
-    worker: "GenerativeSampler",
-    entries: list[Any],
-    tensors: dict[str, Tensor],
-) -> None:
-    from mgvae.methods.job import Job, Unvaried
-
+def _set_generators(state: FittedState, entries: list[Any], tensors: dict[str, Tensor]) -> None:
     owners: dict[int, int | None] = {}
     for entry in entries:
         given = Fields(entry, "a generator")
         code, place = given.take("class", int), given.take("model", int, type(None))
         given.finish()
-        if not 0 <= code < len(sampler.classes_) or code in owners:
+        if not 0 <= code < len(state.classes) or code in owners:
             given.refuse("class", code)
         owners[code] = place
-    data, n_classes = sampler._data, len(sampler.classes_)
-    job = Job(
-        rows=torch.empty(0, data.codec.width),
-        members=[np.empty(0, np.int64)] * n_classes,
-        names=[str(label) for label in sampler.classes_],
-        majority=sampler._code(sampler.majority_),
-        targets=list(owners),
-        shape=data.shape,
-        spans=data.codec.spans,
-        device=torch.device("cpu"),
-        seeds=np.random.SeedSequence(0),
-        callback=None,
-    )
     models: dict[int, nn.Module] = {}
-    sampler._generators = {}
     for code, place in owners.items():
         besides = _taken(tensors, f"class.{code}.")
-        if data.codec.width == 0:
-            generator: Any = Unvaried(np.arange(1))
+        generator: RowGenerator
+        if state.samples.codec.width == 0:
+            generator = Unvaried(np.arange(1))
         elif place is None:
             _refuse(f"the class of number {code} has no model")
         else:
             if place not in models:
-                models[place] = _filled(worker, job, models, _taken(tensors, f"model.{place}."))
-            generator = worker._revived(job, code, models[place], besides)
+                models[place] = _filled(state, models, _taken(tensors, f"model.{place}."))
+            generator = state.method.revive(state.layout, code, models[place], besides)
         if set(generator.stored()[1]) != set(besides):
             _refuse(f"the class of number {code} has tensors that it has no use for")
-        sampler._generators[code] = generator
+        state.generators[code] = generator
     if tensors:
         _refuse(f"it has the tensor {next(iter(tensors)):.60}, for which there is no use")
 
 
 def _filled(
-    worker: "GenerativeSampler", job: Any, models: dict[int, nn.Module], state: dict[str, Tensor]
+    state: FittedState, models: dict[int, nn.Module], tensors: dict[str, Tensor]
 ) -> nn.Module:
     """Lay a model out without memory, and put the numbers in if they are exactly its own."""
     if models:
         model = copy.deepcopy(next(iter(models.values())))
     else:
         with torch.device("meta"):
-            model = worker._model(job)
+            model = state.method.model(state.layout)
     wanted = {name: (t.dtype, t.shape) for name, t in model.state_dict().items()}
-    if wanted != {name: (t.dtype, t.shape) for name, t in state.items()}:
+    if wanted != {name: (t.dtype, t.shape) for name, t in tensors.items()}:
         _refuse("its tensors are not those of the networks that it describes")
-    model.load_state_dict(state, assign=True)
+    model.load_state_dict(tensors, assign=True)
     return model.eval().requires_grad_(False)
 
 

@@ -4,7 +4,7 @@ import datetime as dt
 import io
 import os
 import platform
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,22 +12,20 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from mgvae import __version__
-from mgvae.codec import TableCodec
-from mgvae.codec._storage import plain
+from mgvae.codec import TableCodec, plain
 from mgvae.common.atomic import atomic_write, check_writable
 from mgvae.common.tensor_file import ModelFile, read_stream, to_bytes
 from mgvae.errors import ModelFileError, ParameterError
+from mgvae.methods.settings import as_plain
 from mgvae.storage._plain import hoist, store_settings
-from mgvae.storage._read import SCHEMA_VERSION, revive
+from mgvae.storage._read import SCHEMA_VERSION, Sampler, revive
+from mgvae.storage._state import FittedState
 from mgvae.storage._templates import describe_template, same_template
-
-if TYPE_CHECKING:
-    from mgvae.samplers._base import GenerativeSampler
 
 __all__ = ["pack", "save_sampler"]
 
 
-def save_sampler(sampler: "GenerativeSampler", path: str | os.PathLike[str]) -> None:
+def save_sampler(sampler: Sampler, path: str | os.PathLike[str]) -> None:
     """Write a fitted sampler; what is written is known to load again."""
     check_is_fitted(sampler, "classes_")
     check_writable(path)
@@ -37,7 +35,7 @@ def save_sampler(sampler: "GenerativeSampler", path: str | os.PathLike[str]) -> 
         again = revive(file, {type(sampler).__name__: type(sampler)}).sampler
     except ModelFileError as error:
         raise ParameterError(f"this sampler cannot be saved: {error}.") from error
-    if not same_template(sampler._template, again._template):
+    if not same_template(sampler.state_.template, again.state_.template):
         raise ParameterError(
             "this sampler cannot be saved: its table has column names or types that a model file "
             "cannot hold. Give the columns text for names and plain types."
@@ -46,13 +44,14 @@ def save_sampler(sampler: "GenerativeSampler", path: str | os.PathLike[str]) -> 
         target.write(content)
 
 
-def pack(sampler: "GenerativeSampler") -> ModelFile:
-    """Give a fitted sampler as tensors and plain data."""
+def pack(sampler: Sampler) -> ModelFile:
+    """Return a fitted sampler as tensors and plain data."""
+    state = sampler.state_
     tensors: dict[str, Tensor] = {}
     models: list[nn.Module] = []
     generators = []
-    codec = hoist(sampler.codec_.to_dict(), tensors)
-    for code, generator in sampler._generators.items():
+    codec = hoist(state.samples.codec.to_dict(), tensors)
+    for code, generator in state.generators.items():
         model, besides = generator.stored()
         if model is not None and not any(model is known for known in models):
             models.append(model)
@@ -61,19 +60,20 @@ def pack(sampler: "GenerativeSampler") -> ModelFile:
         tensors |= {f"class.{code}.{name}": tensor for name, tensor in besides.items()}
     for i, model in enumerate(models):
         tensors |= {f"model.{i}.{name}": tensor for name, tensor in model.state_dict().items()}
-    table = isinstance(sampler.codec_, TableCodec)
+    table = isinstance(state.samples.codec, TableCodec)
     metadata = {
         "schema_version": SCHEMA_VERSION,
         "class": type(sampler).__name__,
         "versions": _versions(),
         "created": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "settings": store_settings(sampler.get_params(deep=False)),
-        "resolved": _resolved(sampler),
+        "expert": store_settings(getattr(sampler, "expert_settings", {})),
+        "method": store_settings(as_plain(state.method.settings)),
         "codec": codec,
-        "container": describe_template(sampler._template) if table else {"kind": "images"},
-        "classes": _classes(sampler),
+        "container": describe_template(state.template) if table else {"kind": "images"},
+        "classes": _classes(state),
         "generators": generators,
-        "random": _random(sampler),
+        "random": _random(state),
     }
     return ModelFile(metadata, tensors)
 
@@ -87,34 +87,23 @@ def _versions() -> dict[str, str]:
     }
 
 
-def _resolved(sampler: "GenerativeSampler") -> dict[str, Any]:
-    """Give what every ``"auto"`` stood for: the defaults of a later version may be others."""
-    names = [name for name, value in sampler.get_params(deep=False).items() if _is_auto(value)]
-    chosen = {name: getattr(sampler._resolved(sampler._data), name) for name in names}
-    return store_settings({name: value for name, value in chosen.items() if not _is_auto(value)})
-
-
-def _is_auto(value: Any) -> bool:
-    return isinstance(value, str) and value == "auto"
-
-
-def _classes(sampler: "GenerativeSampler") -> dict[str, Any]:
-    labels = sampler.classes_
+def _classes(state: FittedState) -> dict[str, Any]:
+    labels = state.classes
     named = {"U": "str", "S": "bytes", "O": "object"}
     return {
         "type": named.get(labels.dtype.kind, labels.dtype.name),
         "labels": plain(labels.tolist()),
-        "rows": [int(n) for n in sampler._counts],
-        "new_rows": [int(sampler.sampling_strategy_.get(label, 0)) for label in labels],
-        "majority": sampler._code(sampler.majority_),
+        "rows": [int(n) for n in state.counts],
+        "new_rows": [int(state.new_rows.get(label, 0)) for label in labels],
+        "majority": state.layout.majority,
     }
 
 
-def _random(sampler: "GenerativeSampler") -> dict[str, Any]:
-    later = sampler._laters
+def _random(state: FittedState) -> dict[str, Any]:
+    later = state.later
     return {
         "entropy": plain(later.entropy),
         "spawn_key": [int(key) for key in later.spawn_key],
         "spawned": later.n_children_spawned,
-        "made": sampler._n_later,
+        "made": state.n_later,
     }

@@ -1,10 +1,11 @@
-"""Tables that do not fit in memory.
+"""Tables that need not fit in memory.
 
-Nothing here holds a whole table. One pass over its batches finds what the columns are and which
-class each row has; a second writes the encoded rows to a file, from which training takes a few
-hundred at a time; a third copies the rows to the output, and new ones follow part by part.
+The rows are read batch by batch, several times: to look at them, to encode them, and to write them
+with the new ones below. What is encoded goes to a file if it is large.
 """
 
 from mgvae.streams._balance import balance_dataset
+from mgvae.streams._in_batches import InBatches, check_output_room
+from mgvae.streams._labels import Labels
 
-__all__ = ["balance_dataset"]
+__all__ = ["InBatches", "Labels", "balance_dataset", "check_output_room"]

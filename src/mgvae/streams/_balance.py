@@ -1,21 +1,13 @@
 """From a table on disk to a balanced one, in bounded memory."""
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mgvae.common.disk import working_folder
 from mgvae.errors import DataError, ParameterError
 from mgvae.files import Source, open_source, write_parquet
-from mgvae.streams._passes import (
-    balanced_batches,
-    balanced_schema,
-    check_output_room,
-    learn,
-    look,
-)
-
-if TYPE_CHECKING:
-    from mgvae.samplers._base import GenerativeSampler
+from mgvae.samplers import MGVAE, GenerativeSampler, learn, look, make
+from mgvae.streams._in_batches import InBatches, check_output_room
 
 __all__ = ["balance_dataset"]
 
@@ -24,12 +16,12 @@ def balance_dataset(
     source: Any,
     target: str,
     output: str | os.PathLike[str],
-    sampler: "GenerativeSampler | None" = None,
+    sampler: GenerativeSampler | None = None,
     *,
     only_synthetic: bool = False,
     mark: str | None = None,
     folder: str | os.PathLike[str] | None = None,
-) -> "GenerativeSampler":
+) -> GenerativeSampler:
     """Balance a table that need not fit in memory, and write the result as a Parquet file.
 
     The rows are those that ``sampler.fit_resample`` would give, for the same ``random_state``, and
@@ -89,18 +81,18 @@ def balance_dataset(
     >>> counts[False] == counts[True]
     True
     """
-    if sampler is None:
-        from mgvae.samplers import MGVAE
-
-        sampler = MGVAE()
+    sampler = MGVAE() if sampler is None else sampler
     with working_folder(folder) as room:
         rows = open_source(source, room)
         _check_columns(rows, target, mark)
-        seen = look(rows, target, sampler)
+        given = InBatches(rows, target, folder=room)
+        seen = look(sampler, given)
         check_output_room(seen, os.fspath(output))
-        learn(sampler, rows, target, seen, room)
-        batches = balanced_batches(sampler, rows, target, mark=mark, originals=not only_synthetic)
-        write_parquet(batches, balanced_schema(rows.schema, mark), os.fspath(output))
+        with sampler.all_or_nothing():
+            seeds = learn(sampler, given, seen)
+        parts = make(sampler.state_, seeds, sampler.n_threads)
+        batches = given.balanced(sampler.state_, parts, mark=mark, originals=not only_synthetic)
+        write_parquet(batches, given.schema(mark), os.fspath(output))
     return sampler
 
 

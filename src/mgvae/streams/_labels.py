@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from mgvae.errors import DataError
-from mgvae.samplers._target import read_target, refuse_missing
+from mgvae.samplers import read_target, refuse_missing
 
 __all__ = ["Labels"]
 

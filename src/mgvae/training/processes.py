@@ -1,9 +1,10 @@
 """Several processes on this machine that train one model together.
 
 :func:`learn_together` starts them, each a new interpreter that runs this module. Work, rows and
-outcome are handed over in a folder that nobody else can read; the rows are mapped into memory, not
-copied. The processes find each other through a file in it. The first one tells of its progress on
-standard output; the end of standard input tells them that whoever started them is gone.
+outcome are handed over in a folder that nobody else can read; rows in memory are mapped, not
+copied, and rows in a file are read from it by every process. The processes find each other through
+a file in the folder. The first one tells of its progress on standard output; the end of standard
+input tells them that whoever started them is gone.
 """
 
 import json
@@ -22,15 +23,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast
+from typing import IO, Any, Protocol, TypeVar, cast
 
 import numpy as np
 import torch
 from joblib import wrap_non_picklable_objects
 
 from mgvae import errors
+from mgvae.common.rows import EncodedRows, MemoryRows
 from mgvae.errors import MGVAEWarning, ParameterError, ProcessError
-from mgvae.methods.job import Job
 from mgvae.training import Callback
 from mgvae.training.team import Team, check_installed, make_fabric
 
@@ -43,15 +44,26 @@ _WORK, _ROWS, _PATH, _OUTCOME, _STORE = "work", "rows.npy", "path.json", "outcom
 _PATIENCE = 30.0  # seconds in which processes end by themselves when one of them has
 
 
-def learn_together(learn: Callable[[Job], _T], job: Job, processes: int) -> _T:
+class SharedJob(Protocol):
+    """A dataclass that says what to learn from; its field ``team`` is set in every process."""
+
+    @property
+    def rows(self) -> EncodedRows: ...
+    @property
+    def device(self) -> torch.device: ...
+    @property
+    def callback(self) -> Callback | None: ...
+
+
+def learn_together(learn: Callable[[Any], _T], job: SharedJob, processes: int) -> _T:
     """Learn from a job in several processes; give what the first one found.
 
     Parameters
     ----------
     learn : callable
         Called in every process, with the job as that process sees it.
-    job : Job
-        What to learn from.
+    job : dataclass
+        What to learn from; see :class:`SharedJob`.
     processes : int
         How many, each on a device of its own.
 
@@ -68,8 +80,11 @@ def learn_together(learn: Callable[[Job], _T], job: Job, processes: int) -> _T:
         )
     with tempfile.TemporaryDirectory(prefix="mgvae-") as name:
         folder = Path(name)
-        np.save(folder / _ROWS, job.rows.numpy())
-        work = learn, replace(job, rows=torch.empty(0), callback=None)
+        rows: EncodedRows | None = job.rows
+        if isinstance(rows, MemoryRows):
+            np.save(folder / _ROWS, rows.matrix.numpy())
+            rows = None
+        work = learn, replace(cast("Any", job), rows=rows, callback=None)
         whole = pickle.dumps(wrap_non_picklable_objects(work, keep_wrapper=False))
         (folder / _WORK).write_bytes(whole)
         (folder / _PATH).write_text(json.dumps(sys.path), encoding="utf-8")
@@ -188,7 +203,9 @@ def _main(folder: Path, rank: int, size: int) -> int:
         sys.path[:] = json.loads((folder / _PATH).read_text(encoding="utf-8"))
         learn, job = pickle.loads((folder / _WORK).read_bytes())  # noqa: S301 (our own)
         team = _join(folder, rank, size, job.device.type)
-        rows = torch.from_numpy(np.load(folder / _ROWS, mmap_mode="c"))
+        rows = job.rows
+        if rows is None:
+            rows = MemoryRows(torch.from_numpy(np.load(folder / _ROWS, mmap_mode="c")))
         tell = progress if rank == 0 else None
         outcome = learn(replace(job, rows=rows, team=team, device=team.device, callback=tell))
         if rank == 0:

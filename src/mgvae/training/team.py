@@ -32,7 +32,7 @@ from mgvae.common.rows import Positions
 from mgvae.errors import MGVAEError, ParameterError, ProcessError
 from mgvae.training.checkpoints import StageFile
 
-__all__ = ["Team", "check_installed", "join", "make_fabric", "started_from_outside"]
+__all__ = ["Team", "check_installed", "join_torchrun", "make_fabric", "started_from_outside"]
 
 _T = TypeVar("_T")
 
@@ -51,7 +51,7 @@ def started_from_outside() -> bool:
 
 
 @cache
-def join(kind: str) -> "Team":
+def join_torchrun(kind: str) -> "Team":
     """Join the processes that ``torchrun`` has started, on devices of one kind."""
     check_installed()
     from lightning_fabric.plugins.environments import TorchElasticEnvironment
@@ -64,7 +64,7 @@ def check_installed() -> None:
     """Raise if Lightning Fabric is not there."""
     if find_spec("lightning_fabric") is None:
         raise ParameterError(
-            'strategy="ddp" needs Lightning Fabric, which is not installed: pip install mgvae[ddp].'
+            "devices needs Lightning Fabric, which is not installed: pip install mgvae[ddp]."
         )
 
 

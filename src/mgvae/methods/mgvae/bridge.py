@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from mgvae.codec import Span
-from mgvae.common.rows import BLOCK, MATRIX, Positions, take
+from mgvae.common.rows import BLOCK, MATRIX, EncodedRows, Positions, gather
 from mgvae.common.runtime import torch_generator
 from mgvae.methods.mgvae.generation import decode, latent_means
 from mgvae.model.vae import VAE
@@ -62,7 +62,7 @@ class Bridge:
 @torch.no_grad()
 def build_bridge(
     vae: VAE,
-    rows: Tensor,
+    rows: EncodedRows,
     minority: Positions,
     majority: Positions,
     spans: Sequence[Span],
@@ -74,7 +74,7 @@ def build_bridge(
     ----------
     vae : VAE
         The model of the minority class.
-    rows : Tensor of shape (n, width)
+    rows : EncodedRows of shape (n, width)
         All encoded rows.
     minority, majority : ndarray of int
         Positions of the rows of both sides.
@@ -103,11 +103,11 @@ def build_bridge(
         neighbours = near[guides, columns.ravel()]
 
     anchors = [
-        _anchor(vae, take(rows, minority[start : start + BLOCK]).to(device), spans)
+        _anchor(vae, rows.take(minority[start : start + BLOCK]).to(device), spans)
         for start in range(0, len(minority), BLOCK)
     ]
     means, deviations, residuals = (torch.cat(parts) for parts in zip(*anchors, strict=True))
-    x_n, x_k = take(rows, majority[kept[guides]]), take(rows, majority[kept[neighbours]])
+    x_n, x_k = rows.take(majority[kept[guides]]), rows.take(majority[kept[neighbours]])
     return Bridge(
         means,
         deviations,
@@ -205,13 +205,16 @@ def cross(
     made = []
     for start in range(0, len(anchors), BLOCK):
         m, g = anchors[start : start + BLOCK], guides[start : start + BLOCK]
-        c = take(bridge.centres, g) if centres is None else centres[start : start + BLOCK]
-        mean, deviation = take(bridge.means, m).to(device), take(bridge.deviations, m).to(device)
+        c = gather(bridge.centres, g) if centres is None else centres[start : start + BLOCK]
+        mean, deviation = (
+            gather(bridge.means, m).to(device),
+            gather(bridge.deviations, m).to(device),
+        )
         noise = torch.randn(mean.shape, generator=generator, device=device)
         share = torch.rand(2, len(m), 1, generator=generator, device=device)
         z = mean + _APPROACH * share[0] * (c.to(device) - mean)
         z += (_NOISE * temperature) * deviation * noise
-        x = vae.likelihood.mean(decode(vae, z)) + take(bridge.residuals, m).to(device)
-        x += (_BORROWED * share[1]) * take(bridge.differences, g).to(device)
+        x = vae.likelihood.mean(decode(vae, z)) + gather(bridge.residuals, m).to(device)
+        x += (_BORROWED * share[1]) * gather(bridge.differences, g).to(device)
         made.append(vae.likelihood.realise(x, generator).cpu())
     return torch.cat(made) if made else torch.empty(0, vae.likelihood.width)

@@ -3,28 +3,27 @@
 import copy
 from collections.abc import Sequence
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from torch import Tensor
 
-from mgvae.common.rows import Positions
+from mgvae.common.rows import EncodedRows, Positions
 from mgvae.common.runtime import enough_memory, threads
 from mgvae.errors import DivergenceError, ResourceError
-from mgvae.methods.mgvae.learning import Stage, finetune
+from mgvae.methods.method import SMALLER
+from mgvae.methods.mgvae.learning import finetune
+from mgvae.methods.mgvae.settings import Settings
 from mgvae.methods.mgvae.weight import ENOUGH, choose_ewc_weight, hold_out
+from mgvae.methods.settings import Stage
 from mgvae.model.ewc import Consolidation
 from mgvae.model.vae import VAE
-from mgvae.samplers._base import SMALLER
 from mgvae.training import Callback, History
+from mgvae.training.checkpoints import StageFile
+from mgvae.training.team import Team
 
-if TYPE_CHECKING:
-    from mgvae.training.checkpoints import StageFile
-    from mgvae.training.team import Team
-
-__all__ = ["ClassWork", "Finetuning", "Pretrained", "Tuned", "finetune_classes"]
+__all__ = ["ClassWork", "Pretrained", "Tuned", "finetune_classes"]
 
 # How engines that joblib may be set to say that a process of theirs is gone for good.
 _LOST = {"KilledWorker", "FutureCancelledError", "WorkerCrashedError", "ActorDiedError"}
@@ -38,18 +37,6 @@ class Pretrained(NamedTuple):
     history: list[History]
 
 
-@dataclass(frozen=True)
-class Finetuning:
-    """What of an MGVAE's parameters decides a fine-tuning, besides its stage."""
-
-    ewc_weight: Any
-    ewc_candidates: Sequence[float]
-    early_stopping: bool
-    validation_fraction: float
-    patience: int
-    n_threads: int | None
-
-
 class ClassWork(NamedTuple):
     """All that the fine-tuning of one class takes.
 
@@ -58,15 +45,16 @@ class ClassWork(NamedTuple):
     """
 
     pretrained: Pretrained
-    rows: Tensor
+    rows: EncodedRows
     minority: Positions
     majority: Positions
     name: str
     seeds: np.random.SeedSequence
     stage: Stage
-    settings: Finetuning
-    file: "StageFile | None"
-    team: "Team | None"
+    settings: Settings
+    n_threads: int | None
+    file: StageFile | None
+    team: Team | None
 
 
 class Tuned(NamedTuple):
@@ -99,13 +87,13 @@ def finetune_classes(
 
 def _finetune_class(work: ClassWork, callback: Callback | None) -> Tuned:
     """Fine-tune a copy of the pre-trained model on one class."""
-    pretrained, rows, minority, majority, name, seeds, stage, settings, file, team = work
+    pretrained, rows, minority, majority, name, seeds, stage, settings, n_threads, file, team = work
     fisher = pretrained.fisher
     vae = copy.deepcopy(pretrained.vae)
     for_training, for_held_out, for_choice = seeds.spawn(3)
     weight = settings.ewc_weight
     if weight == "auto":
-        with threads(settings.n_threads):
+        with threads(n_threads):
             weight = choose_ewc_weight(
                 pretrained.vae, fisher, rows, minority, majority, stage, for_choice,
                 candidates=settings.ewc_candidates, fraction=settings.validation_fraction,
@@ -121,7 +109,7 @@ def _finetune_class(work: ClassWork, callback: Callback | None) -> Tuned:
     try:
         with (
             enough_memory(f"fine-tuning of class {name}", SMALLER),
-            threads(settings.n_threads),
+            threads(n_threads),
         ):
             history = finetune(
                 vae, rows, minority, majority, stage, for_training,

@@ -20,7 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from mgvae.common.rows import BLOCK, MATRIX, Positions, take
+from mgvae.common.rows import BLOCK, MATRIX, EncodedRows, Positions
 from mgvae.common.runtime import torch_generator
 from mgvae.model.prior import responsibilities
 from mgvae.model.vae import VAE, elbo
@@ -44,14 +44,14 @@ _MOST_ANCHORS = 2**14  # of one call, whose responsibilities for all exemplars a
 
 
 @torch.no_grad()
-def latent_means(vae: VAE, rows: Tensor, positions: Positions) -> Tensor:
+def latent_means(vae: VAE, rows: EncodedRows, positions: Positions) -> Tensor:
     """Encode the rows at ``positions`` to their latent means, block by block.
 
     Parameters
     ----------
     vae : VAE
         The model.
-    rows : Tensor of shape (n, width)
+    rows : EncodedRows of shape (n, width)
         All encoded rows.
     positions : ndarray of int
         Which of them.
@@ -63,7 +63,7 @@ def latent_means(vae: VAE, rows: Tensor, positions: Positions) -> Tensor:
     """
     device = vae.log_variance.device
     means = [
-        vae.mean(take(rows, positions[start : start + BLOCK]).to(device)).cpu()
+        vae.mean(rows.take(positions[start : start + BLOCK]).to(device)).cpu()
         for start in range(0, len(positions), BLOCK)
     ]
     return torch.cat(means) if means else torch.empty(0, vae.latent_size)

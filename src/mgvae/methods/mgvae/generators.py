@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mgvae.common.rows import Positions
+from mgvae.common.rows import MemoryRows, Positions
 from mgvae.errors import DataError
-from mgvae.methods.job import Generator, Made
+from mgvae.methods.method import Made, RowGenerator
 from mgvae.methods.mgvae.bridge import Bridge, cross, nearest
 from mgvae.methods.mgvae.generation import (
     DecoderOutput,
@@ -23,7 +23,7 @@ from mgvae.methods.mgvae.generation import (
 )
 from mgvae.model.vae import VAE
 
-__all__ = ["Crosser", "GenerationMode", "Manner", "Translator", "revived_translator"]
+__all__ = ["Crosser", "GenerationMode", "Manner", "Translator", "revive_generator"]
 
 GenerationMode = Literal["translate", "responsibility", "bridge"]
 
@@ -103,7 +103,7 @@ class Translator:
 
     def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
         """Return one encoded row for each encoded majority row."""
-        centres = latent_means(self.vae, encoded, np.arange(len(encoded)))
+        centres = latent_means(self.vae, MemoryRows(encoded), np.arange(len(encoded)))
         return self._translate(centres, seeds)
 
     def _translate(self, centres: Tensor, seeds: np.random.SeedSequence) -> Tensor:
@@ -165,7 +165,7 @@ class Crosser:
     def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
         """Return one encoded row for each encoded majority row."""
         for_rows, for_noise = seeds.spawn(2)
-        centres = latent_means(self.vae, encoded, np.arange(len(encoded)))
+        centres = latent_means(self.vae, MemoryRows(encoded), np.arange(len(encoded)))
         anchors = exemplars_near(
             centres,
             np.arange(len(centres)),
@@ -216,7 +216,7 @@ def _most_plausible(
     )
 
 
-def revived_translator(vae: VAE, tensors: Mapping[str, Tensor], manner: Manner) -> Generator:
+def revive_generator(vae: VAE, tensors: Mapping[str, Tensor], manner: Manner) -> RowGenerator:
     """Undo ``stored``: which tensors there are says in which way they generate."""
     d, width = vae.latent_size, vae.likelihood.width
     widths = {"anchor_residuals": width, "guide_differences": width}

@@ -14,28 +14,26 @@ Algorithm 1, generation, is in :mod:`mgvae.methods.mgvae.generation`.
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mgvae.common.rows import Positions, take
+from mgvae.common.rows import EncodedRows, Positions
 from mgvae.common.runtime import torch_generator
 from mgvae.methods.mgvae.generation import latent_means, translate
+from mgvae.methods.settings import Stage
 from mgvae.model.ewc import Consolidation, fisher_diagonal
 from mgvae.model.kernels import Adam
 from mgvae.model.prior import own_exemplars
 from mgvae.model.vae import VAE, elbo, elbo_with_exemplars
-from mgvae.training import Callback, History, Player, Schedule, Validation, train
-
-if TYPE_CHECKING:
-    from mgvae.training.checkpoints import StageFile
-    from mgvae.training.team import Team
+from mgvae.training import Callback, History, Player, Validation, train
+from mgvae.training.checkpoints import StageFile
+from mgvae.training.team import Team
 
 __all__ = [
     "EarlyStopping",
-    "Stage",
     "adam",
     "finetune",
     "fisher_of_generated",
@@ -45,41 +43,6 @@ __all__ = [
 _FISHER_BYTES = 512 * 2**20  # memory for the single-sample gradients of one chunk
 _COPIES = 2  # of a layer's outputs that are in memory at once: themselves and their gradients
 _VARIANCE_RATE = 5.0  # the likelihood's variances learn this many times faster than the weights
-
-
-@dataclass(frozen=True)
-class Stage:
-    """How one stage of training is run.
-
-    Parameters
-    ----------
-    steps : int
-        Steps to take (the paper's T1 and T2).
-    learning_rate : float
-        Adam's, at the start.
-    schedule : callable or None
-        Factor on the learning rate by step.
-    batch_size : int
-        Distinct rows in a batch; all rows if there are fewer.
-    n_exemplars : int
-        Majority rows drawn for the prior in a step (the paper's S).
-    leave_one_out : bool
-        Forbid a row to be its own exemplar.
-    n_remembered : int
-        Latent means of the latest steps' exemplars that stand for the prior besides the step's
-        own. They cost nothing to speak of, but no gradient flows to them.
-    clip_norm : float or None
-        Largest norm of the gradient.
-    """
-
-    steps: int
-    learning_rate: float
-    schedule: Schedule | None
-    batch_size: int
-    n_exemplars: int
-    leave_one_out: bool = False
-    n_remembered: int = 0
-    clip_norm: float | None = None
 
 
 @dataclass(frozen=True)
@@ -93,13 +56,13 @@ class EarlyStopping:
 
 def pretrain(
     vae: VAE,
-    rows: Tensor,
+    rows: EncodedRows,
     majority: Positions,
     stage: Stage,
     seeds: np.random.SeedSequence,
     callback: Callback | None = None,
-    file: "StageFile | None" = None,
-    team: "Team | None" = None,
+    file: StageFile | None = None,
+    team: Team | None = None,
 ) -> History:
     """Learn the majority (Algorithm 2, first loop); the model is changed in place.
 
@@ -107,7 +70,7 @@ def pretrain(
     ----------
     vae : VAE
         The model.
-    rows : Tensor of shape (n, width)
+    rows : EncodedRows of shape (n, width)
         All encoded rows, never copied.
     majority : ndarray of int
         Positions of the majority's rows.
@@ -131,7 +94,7 @@ def pretrain(
 
 def finetune(
     vae: VAE,
-    rows: Tensor,
+    rows: EncodedRows,
     minority: Positions,
     majority: Positions,
     stage: Stage,
@@ -141,8 +104,8 @@ def finetune(
     early_stopping: EarlyStopping | None = None,
     name: str = "fine-tuning",
     callback: Callback | None = None,
-    file: "StageFile | None" = None,
-    team: "Team | None" = None,
+    file: StageFile | None = None,
+    team: Team | None = None,
 ) -> History:
     """Learn one minority class (Algorithm 2, second loop); the model is changed in place.
 
@@ -150,7 +113,7 @@ def finetune(
     ----------
     vae : VAE
         A copy of the pre-trained model.
-    rows : Tensor of shape (n, width)
+    rows : EncodedRows of shape (n, width)
         All encoded rows.
     minority, majority : ndarray of int
         Positions of the rows that are learned, and of the exemplars.
@@ -181,7 +144,7 @@ def finetune(
 
 def _learn(
     vae: VAE,
-    rows: Tensor,
+    rows: EncodedRows,
     learned: Positions,
     majority: Positions,
     stage: Stage,
@@ -191,8 +154,8 @@ def _learn(
     consolidation: Consolidation | None = None,
     early_stopping: EarlyStopping | None = None,
     callback: Callback | None = None,
-    file: "StageFile | None" = None,
-    team: "Team | None" = None,
+    file: StageFile | None = None,
+    team: Team | None = None,
 ) -> History:
     device = vae.log_variance.device
     for_rows, for_noise, for_validation = seeds.spawn(3)
@@ -201,7 +164,7 @@ def _learn(
     n_batch = min(stage.batch_size, len(learned))
     n_exemplars = stage.n_exemplars if vae.prior == "majority" else 0
     memory = _Memory(stage.n_remembered if n_exemplars else 0, device)
-    place = rows.new_empty(0)  # of a step's rows
+    place = torch.empty(0)  # of a step's rows
 
     def loss(step: int) -> dict[str, Tensor]:  # noqa: ARG001
         batch = learned[rng.choice(len(learned), n_batch, replace=False, shuffle=False)]
@@ -212,7 +175,7 @@ def _learn(
             share = team.share(n_batch)
             batch, noise, encoded = batch[share], noise[share], team.portion(exemplars)
             gather = partial(team.gather, n_exemplars)
-        chosen = take(rows, np.concatenate([batch, encoded]), place).to(device)
+        chosen = rows.take(np.concatenate([batch, encoded]), place).to(device)
         own = None
         if stage.leave_one_out and n_exemplars:
             own = own_exemplars(batch, np.concatenate([exemplars, memory.positions])).to(device)
@@ -285,20 +248,20 @@ def adam(vae: VAE, learning_rate: float) -> torch.optim.Optimizer:
 
 def _held_out(
     vae: VAE,
-    rows: Tensor,
+    rows: EncodedRows,
     majority: Positions,
     stage: Stage,
     early_stopping: EarlyStopping,
     seeds: np.random.SeedSequence,
-    team: "Team | None",
+    team: Team | None,
 ) -> Validation:
     """Score held-out rows by Eq. 4, always against the same exemplars and noise."""
     device = vae.log_variance.device
     for_rows, for_noise = seeds.spawn(2)
     size = min(len(majority), max(stage.n_exemplars, 1))
     chosen = majority[np.random.default_rng(for_rows).choice(len(majority), size, replace=False)]
-    x = take(rows, early_stopping.rows).to(device)
-    exemplars = take(rows, chosen).to(device)
+    x = rows.take(early_stopping.rows).to(device)
+    exemplars = rows.take(chosen).to(device)
     noise = torch.randn(
         len(x), vae.latent_size, generator=torch_generator(for_noise, device), device=device
     )
@@ -313,12 +276,12 @@ def _held_out(
 
 def fisher_of_generated(
     vae: VAE,
-    rows: Tensor,
+    rows: EncodedRows,
     majority: Positions,
     n: int,
     n_exemplars: int,
     seeds: np.random.SeedSequence,
-    team: "Team | None" = None,
+    team: Team | None = None,
 ) -> dict[str, Tensor]:
     """Estimate Eq. 5 on ``n`` rows that the pre-trained model generates.
 
@@ -326,7 +289,7 @@ def fisher_of_generated(
     ----------
     vae : VAE
         The pre-trained model.
-    rows : Tensor of shape (n, width)
+    rows : EncodedRows of shape (n, width)
         All encoded rows.
     majority : ndarray of int
         Positions of the majority's rows.
@@ -354,7 +317,7 @@ def fisher_of_generated(
         n, vae.latent_size, generator=torch_generator(for_noise, device), device=device
     )
     chosen = majority[rng.integers(len(majority), size=n_exemplars)]
-    exemplars = take(rows, chosen).to(device)
+    exemplars = rows.take(chosen).to(device)
 
     def single(model: nn.Module, x: Tensor, noise: Tensor) -> Tensor:
         if not isinstance(model, VAE):
@@ -362,7 +325,7 @@ def fisher_of_generated(
         parts = elbo(model, x[None], noise[None], model.mean(exemplars))
         return (parts.reconstruction - parts.divergence).sum()
 
-    encoded = _outputs(vae.encoder, exemplars[:1]) + rows.shape[1]
+    encoded = _outputs(vae.encoder, exemplars[:1]) + rows.width
     decoded = _outputs(vae.decoder, centres[:1].to(device))
     weights = sum(p.numel() for p in vae.parameters())
     floats = weights + _COPIES * ((n_exemplars + 1) * encoded + decoded)

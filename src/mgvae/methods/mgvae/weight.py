@@ -3,21 +3,19 @@
 import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from sklearn.metrics import roc_auc_score
 from torch import Tensor
 
-from mgvae.common.rows import Positions, take
+from mgvae.common.rows import EncodedRows, Positions
 from mgvae.errors import DivergenceError
 from mgvae.methods.mgvae.generation import latent_means, plausibility
-from mgvae.methods.mgvae.learning import EarlyStopping, Stage, finetune
+from mgvae.methods.mgvae.learning import EarlyStopping, finetune
+from mgvae.methods.settings import Stage
 from mgvae.model.ewc import Consolidation
 from mgvae.model.vae import VAE
-
-if TYPE_CHECKING:
-    from mgvae.training.team import Team
+from mgvae.training.team import Team
 
 __all__ = ["ENOUGH", "choose_ewc_weight", "hold_out"]
 
@@ -44,7 +42,7 @@ def hold_out(
 def choose_ewc_weight(
     pretrained: VAE,
     fisher: Mapping[str, Tensor] | None,
-    rows: Tensor,
+    rows: EncodedRows,
     minority: Positions,
     majority: Positions,
     stage: Stage,
@@ -53,7 +51,7 @@ def choose_ewc_weight(
     candidates: Sequence[float],
     fraction: float,
     patience: int,
-    team: "Team | None" = None,
+    team: Team | None = None,
 ) -> float:
     """Choose the penalty's weight by how well rows held out are told from the majority.
 
@@ -91,7 +89,7 @@ def choose_ewc_weight(
     rng = np.random.default_rng(for_judges)
     judges = majority[rng.choice(len(majority), n_judges, replace=False)]
     others, exemplars = judges[n_judges // 2 :], judges[: (n_judges + 1) // 2]
-    asked = take(rows, np.concatenate([held_out.rows, others]))
+    asked = rows.take(np.concatenate([held_out.rows, others]))
     is_minority = np.arange(len(asked)) < len(held_out.rows)
 
     def score(vae: VAE) -> Tensor:

@@ -1,30 +1,55 @@
-"""Sets of parameters: the defaults of each kind of data, and the published settings by name.
+"""What ``"auto"`` stands for: by the kind of data, and by the recipe.
 
-A parameter that is ``"auto"`` takes the default of the data it meets: a table, small grey images
-(up to 32 × 32 pixels, learned by an MLP), or other images (learned by convolutions).
+A parameter that is ``"auto"`` takes the value of the sampler's ``recipe``, if that has one, or else
+the default of the data it meets: a table, small grey images (up to 32 × 32 pixels, learned by an
+MLP), or other images (learned by convolutions).
 """
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
-__all__ = [
-    "CGAN_DEFAULTS",
-    "CVAE_DEFAULTS",
-    "EWC_CANDIDATES",
-    "MGVAE_DEFAULTS",
-    "PRESETS",
-    "Defaults",
-]
+from mgvae.codec import Samples
+from mgvae.networks import is_small
 
+__all__ = ["CVAE_DEFAULTS", "MGVAE_DEFAULTS", "RECIPES", "Defaults", "Family", "family_of"]
+
+Family = Literal["table", "small image", "image"]
 Defaults = Mapping[str, Mapping[str, Any]]
+
+
+def family_of(samples: Samples, network: Any) -> Family:
+    """Return whose defaults suit samples that a network is to learn."""
+    if len(samples.shape) == 1:
+        return "table"
+    small = network == "mlp" or (network == "auto" and is_small(samples.shape))
+    return "small image" if small else "image"
+
+
+_ALL: dict[str, Any] = {
+    "prior": "majority",
+    "posterior_variance": "head",
+    "leave_one_out": True,
+    "schedule": "cosine",
+    "clip_norm": None,
+    "network_width": 0.25,
+    "precision": "float32",
+    "rejection": 0.0,
+    "fisher_samples": 60,
+    "validation_fraction": 0.2,
+    "patience": 5,
+    "table_likelihood": "gaussian",
+    "image_likelihood": "bernoulli",
+    "scaling": "quantile",
+}
 
 MGVAE_DEFAULTS: Defaults = MappingProxyType(
     {
         "table": {
+            **_ALL,
+            "ewc_candidates": (0.0, 1.0, 100.0),
             "generation": "bridge",
             "decoder_output": "sample",
-            "likelihood": "gaussian",
             "n_exemplars": 128,
             "n_remembered": 0,
             "hidden_sizes": (128, 128),
@@ -37,9 +62,10 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
             "temperature": 1.0,
         },
         "small image": {
+            **_ALL,
+            "ewc_candidates": (0.0, 0.1, 10.0),
             "generation": "translate",
             "decoder_output": "mean",
-            "likelihood": "bernoulli",
             "n_exemplars": 128,
             "n_remembered": 2000,
             "hidden_sizes": (300, 300),
@@ -52,9 +78,10 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
             "temperature": 1.5,
         },
         "image": {
+            **_ALL,
+            "ewc_candidates": (0.1,),
             "generation": "translate",
             "decoder_output": "mean",
-            "likelihood": "bernoulli",
             "n_exemplars": 64,
             "n_remembered": 2000,
             "hidden_sizes": (300, 300),
@@ -70,16 +97,10 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
 )
 """What ``"auto"`` stands for in :class:`mgvae.MGVAE`, by kind of data."""
 
-EWC_CANDIDATES: Mapping[str, tuple[float, ...]] = MappingProxyType(
-    {"table": (0.0, 1.0, 100.0), "small image": (0.0, 0.1, 10.0), "image": (0.1,)}
-)
-"""The weights among which ``ewc_weight="auto"`` chooses; a very small class gets the middle one."""
-
 CVAE_DEFAULTS: Defaults = MappingProxyType(
     {
         "table": {
             "decoder_output": "sample",
-            "likelihood": "gaussian",
             "hidden_sizes": (128, 128),
             "latent_size": 10,
             "batch_size": 128,
@@ -88,7 +109,6 @@ CVAE_DEFAULTS: Defaults = MappingProxyType(
         },
         "small image": {
             "decoder_output": "mean",
-            "likelihood": "bernoulli",
             "hidden_sizes": (300, 300),
             "latent_size": 40,
             "batch_size": 128,
@@ -97,7 +117,6 @@ CVAE_DEFAULTS: Defaults = MappingProxyType(
         },
         "image": {
             "decoder_output": "mean",
-            "likelihood": "bernoulli",
             "hidden_sizes": (300, 300),
             "latent_size": 40,
             "batch_size": 64,
@@ -108,17 +127,13 @@ CVAE_DEFAULTS: Defaults = MappingProxyType(
 )
 """The same for :class:`mgvae.CVAE`."""
 
-CGAN_DEFAULTS: Defaults = MappingProxyType(
-    {family: {"likelihood": "squared_error"} for family in ("table", "small image", "image")}
-)
-"""The same for :class:`mgvae.CGAN`, whose outputs have no likelihood: they are values."""
-
 _PUBLISHED: dict[str, Any] = {
-    "prior": "majority",
+    "posterior_variance": "shared",
     "leave_one_out": False,
     "n_remembered": 0,
-    "posterior_variance": "shared",
-    "likelihood": "squared_error",
+    "table_likelihood": "squared_error",
+    "image_likelihood": "squared_error",
+    "scaling": "symmetric",
     "hidden_sizes": (300, 300),
     "latent_size": 10,
     "batch_size": 100,
@@ -127,16 +142,15 @@ _PUBLISHED: dict[str, Any] = {
     "pretrain_learning_rate": 5e-3,
     "finetune_learning_rate": 5e-3,
     "schedule": "constant",
-    "clip_norm": None,
     "fisher_samples": 100,
     "generation": "translate",
     "temperature": 1.0,
     "decoder_output": "mean",
-    "rejection": 0.0,
 }
 
-PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+RECIPES: Mapping[str, Mapping[str, Any]] = MappingProxyType(
     {
+        "default": {},
         "paper-images": {
             **_PUBLISHED, "scaling": "minmax", "n_exemplars": 10_000, "ewc_weight": 5e4,
         },
@@ -146,9 +160,7 @@ PRESETS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
             "pretrain_learning_rate": 5e-4, "finetune_learning_rate": 5e-4,
             "ewc_weight": 50.0, "fisher_samples": 30,
         },
-        "paper-tables": {
-            **_PUBLISHED, "scaling": "symmetric", "n_exemplars": 2_000, "ewc_weight": 500.0,
-        },
+        "paper-tables": {**_PUBLISHED, "n_exemplars": 2_000, "ewc_weight": 500.0},
     }
 )  # fmt: skip
-"""Settings by name, as keyword arguments of :class:`mgvae.MGVAE`."""
+"""What ``recipe`` may be: our own defaults, and the settings that were published."""

@@ -3,10 +3,12 @@
 import os
 from typing import Any, Self, cast
 
-__all__ = ["Storable"]
+from mgvae.storage import load_sampler, save_sampler
+
+__all__ = ["Saving"]
 
 
-class Storable:
+class Saving:
     """Gives a sampler :meth:`save` and :meth:`load`."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -38,8 +40,6 @@ class Storable:
         >>> bool((made == remade).all())
         True
         """
-        from mgvae.storage import save_sampler
-
         save_sampler(cast(Any, self), path)
 
     @classmethod
@@ -62,7 +62,5 @@ class Storable:
         mgvae.errors.ModelFileError
             If the file is not a model file of this class, or is damaged.
         """
-        from mgvae.storage import load_sampler
-
         sampler: Self = load_sampler(path, cast(Any, cls))
         return sampler

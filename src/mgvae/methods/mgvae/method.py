@@ -1,0 +1,165 @@
+"""Algorithm 2 of the paper as a whole, and what each class then generates with.
+
+1. learn the majority (:func:`mgvae.methods.mgvae.learning.pretrain`), once;
+2. estimate the importance of the weights, once;
+3. for each minority class, fine-tune a copy (:mod:`mgvae.methods.mgvae.classes`);
+4. collect what its rows are made from (:mod:`mgvae.methods.mgvae.generators`): Algorithm 1, or a
+   bridge.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from torch import Tensor, nn
+
+from mgvae.common.runtime import build, torch_generator
+from mgvae.methods.method import Job, Layout, Learned, RowGenerator
+from mgvae.methods.mgvae.bridge import build_bridge
+from mgvae.methods.mgvae.classes import ClassWork, Pretrained, finetune_classes
+from mgvae.methods.mgvae.generation import latent_means
+from mgvae.methods.mgvae.generators import Crosser, Manner, Translator, revive_generator
+from mgvae.methods.mgvae.learning import fisher_of_generated, pretrain
+from mgvae.methods.mgvae.settings import Settings
+from mgvae.methods.mgvae.together import Models, learn_as_told
+from mgvae.methods.settings import layer_sizes, make_stage
+from mgvae.model.likelihood import Likelihood
+from mgvae.model.vae import VAE
+from mgvae.networks import choose_bodies
+
+__all__ = ["MajorityGuided"]
+
+_MOST_CENTRES = 2**18  # majority rows that are translated; of more, so many are drawn,
+_MOST_ANCHORS = 2**16  # and likewise minority rows to start from
+
+
+@dataclass(frozen=True)
+class MajorityGuided:
+    """The majority-guided VAE on encoded rows."""
+
+    settings: Settings
+
+    def learn(self, job: Job) -> Learned:
+        """Learn the majority and every minority class, and collect what they generate from."""
+        *for_learning, for_bridges = job.seeds.spawn(5)
+        found = learn_as_told(self.learn_models, job, for_learning)
+        models = dict(zip(found.minorities, (tuned.vae for tuned in found.tuned), strict=True))
+        weights = {
+            job.layout.names[code]: tuned.ewc_weight
+            for code, tuned in zip(found.minorities, found.tuned, strict=True)
+        }
+        if job.layout.majority in job.targets:
+            models[job.layout.majority] = found.pretrained.vae
+        branches = for_bridges.spawn(len(job.members))
+        return Learned(
+            generators={
+                code: self.generator(model.requires_grad_(False), job, code, branches[code])
+                for code, model in models.items()
+            },
+            history=[*found.pretrained.history, *(tuned.history for tuned in found.tuned)],
+            attributes={"ewc_weights_": weights},
+        )
+
+    def learn_models(self, job: Job, seeds: Sequence[np.random.SeedSequence]) -> Models:
+        """Learn the majority, then every minority class from a copy of its model (Algorithm 2)."""
+        settings = self.settings
+        *for_pretraining, for_classes = seeds
+        pretrained = self.pretrain(job, for_pretraining)
+        branches = for_classes.spawn(len(job.members))
+        minorities = [code for code in job.targets if code != job.layout.majority]
+        works = []
+        for code in minorities:
+            rows = job.members[code]
+            stage = make_stage(
+                settings, settings.finetune_steps, settings.finetune_learning_rate, len(rows),
+                n_exemplars=settings.n_exemplars, leave_one_out=settings.leave_one_out,
+            )  # fmt: skip
+            work = ClassWork(
+                pretrained, job.rows, rows, job.majority, job.layout.names[code], branches[code],
+                stage, settings, job.workers.n_threads, job.file(f"class-{code}"), job.team,
+            )  # fmt: skip
+            works.append(work)
+        n_jobs = 1 if job.team else job.workers.n_jobs
+        return Models(pretrained, minorities, finetune_classes(works, n_jobs, job.callback))
+
+    def pretrain(self, job: Job, seeds: Sequence[np.random.SeedSequence]) -> Pretrained:
+        """Learn the majority, and how important each weight is to it."""
+        settings = self.settings
+        for_weights, for_training, for_fisher = seeds
+        vae = build(lambda: self.model(job.layout), torch_generator(for_weights)).to(job.device)
+        stage = make_stage(
+            settings, settings.pretrain_steps, settings.pretrain_learning_rate, len(job.majority),
+            n_exemplars=settings.n_exemplars, n_remembered=settings.n_remembered,
+            leave_one_out=settings.leave_one_out,
+        )  # fmt: skip
+        if not stage.steps:
+            return Pretrained(vae, None, [])
+        history = pretrain(
+            vae, job.rows, job.majority, stage, for_training,
+            callback=job.callback, file=job.file("pre-training"), team=job.team,
+        )  # fmt: skip
+
+        def importance() -> dict[str, Tensor]:
+            return fisher_of_generated(
+                vae, job.rows, job.majority, settings.fisher_samples, settings.n_exemplars,
+                for_fisher, job.team,
+            )  # fmt: skip
+
+        fisher = None
+        if settings.ewc_weight == "auto" or settings.ewc_weight > 0:
+            file = job.file("importance")
+            fisher = importance() if file is None else file.once(importance, job.device)
+        return Pretrained(vae, fisher, [history])
+
+    def model(self, layout: Layout) -> VAE:
+        """Lay out the VAE."""
+        settings = self.settings
+        bodies = choose_bodies(
+            settings.network,
+            layout.shape,
+            settings.latent_size,
+            hidden_sizes=layer_sizes(settings.hidden_sizes),
+            width=settings.network_width,
+            precision=settings.precision,
+        )
+        return VAE(
+            bodies,
+            Likelihood(layout.spans),
+            settings.latent_size,
+            settings.prior,
+            settings.posterior_variance,
+        )
+
+    def generator(
+        self, vae: VAE, job: Job, code: int, seeds: np.random.SeedSequence
+    ) -> RowGenerator:
+        """Give a class's model what it generates from; the majority's own is only translated."""
+        mode = "translate" if code == job.layout.majority else self.settings.generation
+        majority, minority = job.majority, job.members[code]
+        rng = np.random.default_rng(seeds.spawn(1)[0])
+        if len(minority) > _MOST_ANCHORS:
+            minority = np.sort(rng.choice(minority, _MOST_ANCHORS, replace=False))
+        if mode == "bridge":
+            bridge = build_bridge(vae, job.rows, minority, majority, job.layout.spans, seeds)
+            return Crosser(vae, bridge, minority, majority[bridge.guides], self._manner())
+        if len(majority) > _MOST_CENTRES:
+            majority = np.sort(rng.choice(majority, _MOST_CENTRES, replace=False))
+        anchors = latent_means(vae, job.rows, minority) if mode == "responsibility" else None
+        centres = latent_means(vae, job.rows, majority)
+        return Translator(vae, centres, majority, anchors, self._manner())
+
+    def revive(
+        self,
+        layout: Layout,  # noqa: ARG002
+        code: int,  # noqa: ARG002
+        model: nn.Module,
+        tensors: Mapping[str, Tensor],
+    ) -> RowGenerator:
+        """Undo :meth:`RowGenerator.stored` for a class."""
+        if not isinstance(model, VAE):
+            raise TypeError("an MGVAE generates with a VAE")
+        return revive_generator(model, tensors, self._manner())
+
+    def _manner(self) -> Manner:
+        settings = self.settings
+        return Manner(settings.temperature, settings.decoder_output, settings.rejection)

@@ -1,0 +1,184 @@
+"""The way of the data: look, learn, make, give back.
+
+Every sampler goes this way, with arrays, frames and images in memory (:class:`InMemory`) and with
+tables on disk (:class:`mgvae.streams.InBatches`) alike::
+
+    X, y  ->  look    the kind of samples, columns, classes, how many rows to make
+          ->  learn   encode once, pre-train once, then every class
+          ->  make    encoded rows, decoded part by part
+          ->  give back   the original rows untouched, new rows below
+
+Each fact is found once, in :func:`look`, and handed on as :class:`Seen`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from imblearn.utils import check_sampling_strategy
+from numpy.typing import NDArray
+
+from mgvae.codec import Samples, open_samples
+from mgvae.common.progress import progress_bars
+from mgvae.common.rows import EncodedRows, MemoryRows
+from mgvae.common.runtime import enough_memory, resolve_device, seed_sequence, threads
+from mgvae.methods.method import SMALLER, Job, Layout, Learned, Unvaried
+from mgvae.methods.mgvae.together import outer_team
+from mgvae.samplers._checkpoint import open_checkpoint
+from mgvae.samplers._making import Order, Part, make_parts
+from mgvae.storage import FittedState
+
+if TYPE_CHECKING:
+    from mgvae.samplers._base import GenerativeSampler
+
+__all__ = ["Given", "Seen", "learn", "look", "make", "rows_to_make"]
+
+
+class Given(Protocol):
+    """The rows that a user gives, wherever they are."""
+
+    @property
+    def sample(self) -> Any:
+        """Enough of the rows to tell what kind they are."""
+
+    @property
+    def example(self) -> Any:
+        """The user's container without rows."""
+
+    def observe(self, samples: Samples) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Fit the codec; return the labels, sorted, and the class of every row among them."""
+
+    def encode(self, samples: Samples) -> EncodedRows:
+        """Encode all rows."""
+
+
+class Seen(NamedTuple):
+    """What one pass over the data tells.
+
+    Attributes
+    ----------
+    samples : Samples
+        The kind of samples; its codec is fitted.
+    example : object
+        The data's container without rows.
+    classes : ndarray
+        The labels, sorted.
+    codes : ndarray of int
+        The class of every row, as a position among the labels.
+    new_rows : dict
+        How many rows to make, by label.
+    """
+
+    samples: Samples
+    example: Any
+    classes: NDArray[Any]
+    codes: NDArray[Any]
+    new_rows: dict[Any, int]
+
+    @property
+    def n_new(self) -> int:
+        """How many rows to make in all."""
+        return sum(self.new_rows.values())
+
+
+def look(sampler: "GenerativeSampler", given: Given) -> Seen:
+    """Find out what the columns are, the class of each row, and how many rows to make."""
+    sampler.check_parameters()
+    samples = open_samples(given.sample, sampler.codec_options())
+    classes, codes = given.observe(samples)
+    new_rows = rows_to_make(sampler.sampling_strategy, classes, codes)
+    return Seen(samples, given.example, classes, codes, new_rows)
+
+
+def learn(sampler: "GenerativeSampler", given: Given, seen: Seen) -> np.random.SeedSequence:
+    """Train on encoded rows, and only then set the fitted attributes.
+
+    Returns
+    -------
+    seeds : numpy.random.SeedSequence
+        For :func:`make`.
+    """
+    method, workers = sampler.make_method(seen.samples), sampler.workers()
+    device, root = resolve_device(sampler.device), seed_sequence(sampler.random_state)
+    team = outer_team(workers, device)
+    root = root if team is None else team.from_first(root)
+    members = [np.flatnonzero(seen.codes == code) for code in range(len(seen.classes))]
+    majority = int(np.argmax([len(rows) for rows in members]))
+    names = [str(label) for label in seen.classes]
+    layout = Layout(seen.samples.shape, seen.samples.codec.spans, names, majority)
+    targets = [c for c, label in enumerate(seen.classes) if seen.new_rows.get(label, 0) > 0]
+    rows = given.encode(seen.samples) if targets else MemoryRows(torch.empty(0, 0))
+    job = Job(layout, rows, members, targets, device, root, workers)
+    if sampler.checkpoint is not None and targets:
+        job = open_checkpoint(sampler, method, job, seen.new_rows, team)
+    for_training, for_resampling, for_later = job.seeds.spawn(3)
+    learned = Learned({}, [])
+    if targets and not seen.samples.codec.width:
+        learned = Learned({code: Unvaried(members[majority]) for code in targets}, [])
+    elif targets:
+        with (
+            enough_memory("training", SMALLER),
+            threads(workers.n_threads),
+            progress_bars(bool(sampler.verbose), sampler.callback) as bars,
+        ):
+            learned = method.learn(replace(job, seeds=for_training, callback=bars))
+    state = FittedState(
+        samples=seen.samples,
+        template=None,
+        layout=layout,
+        classes=seen.classes,
+        counts=[len(rows) for rows in members],
+        new_rows=seen.new_rows,
+        method=method,
+        generators=dict(learned.generators),
+        later=for_later,
+    )
+    none = np.empty((0, seen.samples.codec.width), np.float32)
+    state.template = seen.samples.only(seen.example, state.decode(none, for_later))
+    sampler.set_state(state, {history.stage: history for history in learned.history})
+    for name, value in learned.attributes.items():
+        setattr(sampler, name, value)
+    seen.samples.validate(sampler, given.sample, reset=True)
+    return for_resampling
+
+
+def make(
+    state: FittedState, seeds: np.random.SeedSequence, n_threads: int | None
+) -> Iterator[Part]:
+    """Make the rows that ``sampling_strategy`` asks for, part by part."""
+    branches = seeds.spawn(len(state.classes))
+    codes = {label: code for code, label in enumerate(state.classes)}
+    orders = [
+        Order(codes[label], str(label), n, state.generators[codes[label]], branches[codes[label]])
+        for label, n in state.new_rows.items()
+        if n
+    ]
+    return make_parts(state.samples, orders, branches[0], n_threads=n_threads)
+
+
+def rows_to_make(strategy: Any, classes: NDArray[Any], codes: NDArray[Any]) -> dict[Any, int]:
+    """Read ``sampling_strategy``: how many rows of each class it asks for.
+
+    imbalanced-learn counts the labels by sorting them, which is slow for much text: it is given
+    their codes.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows_to_make({"b": 3}, np.array(["a", "b"]), np.array([0, 1, 0, 0]))
+    {'b': 2}
+    """
+    kind = "over-sampling"
+    if callable(strategy):
+        return dict(check_sampling_strategy(strategy, classes[codes], kind))
+    labels = dict(enumerate(classes))
+    if isinstance(strategy, Mapping):
+        place = {label: code for code, label in labels.items()}
+        if any(label not in place or n < 0 for label, n in strategy.items()):
+            check_sampling_strategy(strategy, classes, kind)  # raises, and names the label
+        labels |= {place[label]: label for label in strategy}
+        strategy = {place[label]: n for label, n in strategy.items()}
+    wanted = check_sampling_strategy(strategy, codes, kind)
+    return {labels[int(code)]: int(n) for code, n in wanted.items()}

@@ -1,0 +1,175 @@
+"""Rows that come in batches, from a table that need not fit in memory."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import torch
+from numpy.typing import NDArray
+
+from mgvae.codec import Samples, TableCodec, only_labels, only_rows, read_table
+from mgvae.common.disk import check_room, enough_room
+from mgvae.common.rows import EncodedRows, FileRows, MemoryRows, Positions
+from mgvae.errors import DataError, ParameterError
+from mgvae.files import Source
+from mgvae.samplers import Part, Seen
+from mgvae.storage import FittedState
+from mgvae.streams._labels import Labels
+
+__all__ = ["InBatches", "check_output_room"]
+
+_IN_MEMORY = 2**26  # bytes of encoded rows that are not worth a file
+
+
+class InBatches:
+    """A table whose rows are read several times, batch by batch.
+
+    What is found does not depend on how the rows are cut into batches.
+
+    Parameters
+    ----------
+    source : Source
+        The rows.
+    target : str
+        The column that holds the class. All others are modelled.
+    declared : bool
+        Whether the target is said to hold classes, whatever it looks like.
+    folder : Path, optional
+        For the encoded rows, which are needed no longer when the sampler has learned; needed only
+        by :meth:`encode`.
+    """
+
+    def __init__(
+        self, source: Source, target: str, *, declared: bool = False, folder: Path | None = None
+    ) -> None:
+        self.source = source
+        self.target = target
+        self.declared = declared
+        self.folder = folder
+        self._n_rows = 0
+
+    @property
+    def example(self) -> pa.Table:
+        """The table of the features without rows."""
+        return self._features(self.source.schema.empty_table())
+
+    @property
+    def sample(self) -> pa.Table:
+        """The table of the features without rows: its types tell enough."""
+        return self.example
+
+    def observe(self, samples: Samples) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Fit the codec; return the labels, sorted, and the class of every row among them."""
+        codec = samples.codec
+        if not isinstance(codec, TableCodec):
+            raise ParameterError("sample_shape is for arrays of images, not for tables on disk.")
+        labels = Labels(self.target)
+        start = 0
+        for batch in self.source.batches():
+            labels.observe(batch[self.target])
+            try:
+                codec.observe(self._columns(batch))
+            except DataError as error:
+                if start == 0:
+                    raise
+                raise type(error)(f"In the part that begins at row {start}: {error}") from error
+            start += batch.num_rows
+        if not start:
+            raise DataError(f"{self.source.name} holds no rows.")
+        codec.finish()
+        self._n_rows = start
+        return labels.finish(declared=self.declared)
+
+    def encode(self, samples: Samples) -> EncodedRows:
+        """Encode all rows in a second pass, to memory or, if they are many, to a file."""
+        codec = samples.codec
+        blocks = self._counted(codec.encode(self._columns(b)) for b in self.source.batches())
+        size = 4 * self._n_rows * codec.width
+        if self.folder is None or size <= _IN_MEMORY:
+            return MemoryRows(torch.from_numpy(np.concatenate(list(blocks))))
+        path = self.folder / "encoded.f32"
+        with enough_room(self.folder, size), path.open("wb") as file:
+            for block in blocks:
+                file.write(block.data)
+        return FileRows(path, codec.width)
+
+    def schema(self, mark: str | None) -> pa.Schema:
+        """Return the columns of the output: those of the input, and the mark."""
+        fields = self.source.schema
+        return fields if mark is None else fields.append(pa.field(mark, pa.int64()))
+
+    def balanced(
+        self,
+        state: FittedState,
+        parts: Iterable[Part],
+        *,
+        mark: str | None = None,
+        originals: bool = True,
+        also_to: list[tuple[pa.RecordBatch, Positions]] | None = None,
+    ) -> Iterator[pa.RecordBatch]:
+        """Iterate over the original rows as they are, and the new ones below.
+
+        Parameters
+        ----------
+        state : FittedState
+            What made the new rows.
+        parts : iterable of Part
+            The new rows.
+        mark : str, optional
+            Name of one more column, with the row that a new one was made from.
+        originals : bool
+            Whether to begin with the original rows.
+        also_to : list, optional
+            Where to keep the new rows, without the mark, and the rows that they were made from.
+        """
+        if originals:
+            for batch in self.source.batches():
+                yield self._marked(batch, mark, np.full(batch.num_rows, -1))
+        for part in parts:
+            batch = self._new_batch(state, part)
+            if also_to is not None:
+                also_to.append((batch, part.sources))
+            yield self._marked(batch, mark, part.sources)
+
+    def _marked(
+        self, batch: pa.RecordBatch, mark: str | None, sources: Positions
+    ) -> pa.RecordBatch:
+        marks = [] if mark is None else [pa.array(sources, pa.int64(), mask=sources < 0)]
+        return pa.RecordBatch.from_arrays([*batch.columns, *marks], schema=self.schema(mark))
+
+    def _new_batch(self, state: FittedState, part: Part) -> pa.RecordBatch:
+        schema, target = self.source.schema, self.target
+        labels = np.repeat(state.classes[[part.code]], len(part.sources))
+        new = only_rows(self.example, part.rows)
+        y = only_labels(schema.empty_table()[target], labels)
+        columns = [y if name == target else new[name].combine_chunks() for name in schema.names]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    def _columns(self, batch: pa.RecordBatch) -> Any:
+        return read_table(self._features(pa.Table.from_batches([batch])))
+
+    def _features(self, table: pa.Table) -> pa.Table:
+        return table.drop_columns([self.target])
+
+    def _counted(self, blocks: Iterable[NDArray[np.float32]]) -> Iterator[NDArray[np.float32]]:
+        """Raise if there are not as many rows as in the pass before."""
+        found = 0
+        for block in blocks:
+            found += len(block)
+            yield block
+        if found != self._n_rows:
+            raise DataError(
+                f"source gave {self._n_rows} rows at first and {found} when it was read again. It "
+                "must not change meanwhile; a function must give all batches at every call."
+            )
+
+
+def check_output_room(seen: Seen, output: str) -> None:
+    """Raise if the new rows cannot go to a file: packed, a cell takes hardly less than a byte."""
+    cells = seen.n_new * (len(seen.example.schema) + 1)
+    folder = Path(os.path.realpath(output)).parent
+    if folder.is_dir():
+        check_room(folder, cells, f"{seen.n_new} new rows are asked for: ask for fewer.")
