@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from mgvae.codec.images import ImageCodec, are_images
-from mgvae.common.rows import take
+from mgvae.common.rows import MemoryRows
 from mgvae.errors import DataError, ParameterError
 
 sides = st.integers(8, 20)
@@ -50,9 +50,11 @@ def test_round_trip(X, kind):
 def test_bytes_and_floats_reach_the_network_as_the_same_numbers(X):
     X.flat[0] = 255
     positions = np.arange(len(X))
-    of_bytes = take(torch.from_numpy(ImageCodec().fit(X).encode(X)), positions)
+    of_bytes = MemoryRows(torch.from_numpy(ImageCodec().fit(X).encode(X))).take(positions)
     floats = (X / 255).astype(np.float32)
-    of_floats = take(torch.from_numpy(ImageCodec().fit(floats).encode(floats)), positions)
+    of_floats = MemoryRows(torch.from_numpy(ImageCodec().fit(floats).encode(floats))).take(
+        positions
+    )
     torch.testing.assert_close(of_bytes, of_floats, atol=1e-7, rtol=0)
     assert of_bytes.dtype == torch.float32
 
@@ -90,8 +92,8 @@ def test_a_network_s_rows_are_rounded_and_kept_in_range():
 @pytest.mark.parametrize(
     ("X", "options", "message"),
     [
-        (np.zeros((2, 3, 16, 3)), {}, 'channels="first"'),
-        (np.zeros((2, 16, 16, 5)), {}, 'channels="first"'),
+        (np.zeros((2, 3, 16, 3)), {}, '"channels_first"'),
+        (np.zeros((2, 16, 16, 5)), {}, '"channels_first"'),
         (np.zeros((2, 7, 16)), {}, "7 × 16 pixels"),
         (np.zeros((2, 16, 129)), {}, "16 × 129 pixels"),
         (np.full((2, 8, 8), np.nan), {}, "NaN"),

@@ -7,8 +7,10 @@ import pytest
 import torch
 
 from mgvae.codec import Span
+from mgvae.common.rows import MemoryRows
 from mgvae.common.runtime import build, torch_generator
-from mgvae.methods.mgvae.learning import Stage, _Memory, pretrain
+from mgvae.methods.mgvae.learning import _Memory, pretrain
+from mgvae.methods.settings import Stage
 from mgvae.model.likelihood import Likelihood
 from mgvae.model.prior import own_exemplars
 from mgvae.model.vae import VAE, elbo, elbo_with_exemplars
@@ -70,7 +72,7 @@ def test_training_with_them_is_another_training(vae):
     for n in (0, 30):
         stage = Stage(8, 1e-3, None, 5, 4, leave_one_out=True, n_remembered=n)
         model = copy.deepcopy(vae).float()
-        history = pretrain(model, rows, np.arange(40), stage, np.random.SeedSequence(0))
+        history = pretrain(model, MemoryRows(rows), np.arange(40), stage, np.random.SeedSequence(0))
         losses.append(history.terms["divergence"])
     assert losses[0][0] == losses[1][0]  # nothing to remember yet
     assert losses[0][1] != losses[1][1]
