@@ -11,10 +11,10 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 import torch
-from mgvae.streams._stored import StoredRows, keep_rows
 
 from mgvae import CVAE, MGVAE, balance_dataset
 from mgvae.cli._run import run
+from mgvae.streams._stored import StoredRows, keep_rows
 from tests.streams.tables import FAST, table_of
 
 

@@ -9,8 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from imblearn.utils import check_sampling_strategy
-from mgvae.samplers._seen import rows_to_make
-from mgvae.streams._passes import look
 from scipy.special import ndtr
 
 from mgvae import MGVAE
@@ -18,8 +16,10 @@ from mgvae.codec import TableCodec, read_table
 from mgvae.codec._facts import NumberFacts
 from mgvae.errors import CodecWarning
 from mgvae.files import open_source
+from mgvae.samplers._seen import rows_to_make
 from mgvae.samplers._target import read_target
 from mgvae.streams._labels import Labels
+from mgvae.streams._passes import look
 from tests.codec.random_tables import Spreadsheet, spreadsheets
 from tests.streams.tables import cut
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from mgvae.streams._stored import keep_rows
 
 from mgvae import MGVAE, balance_dataset
 from mgvae.cli._run import run
 from mgvae.errors import DataError, ParameterError, ResourceError
+from mgvae.streams._stored import keep_rows
 from tests.streams.tables import FAST, table_of
 
 
