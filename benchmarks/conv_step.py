@@ -20,7 +20,8 @@ import torch
 from mgvae import MGVAE
 from mgvae.codec import Span
 from mgvae.common.runtime import build, torch_generator
-from mgvae.methods.mgvae.learning import Stage, pretrain
+from mgvae.methods.mgvae.learning import pretrain
+from mgvae.methods.settings import Stage
 from mgvae.model.likelihood import Likelihood
 from mgvae.model.vae import VAE
 from mgvae.networks import cnn_bodies

@@ -69,11 +69,12 @@ def make_table(path: Path, rows: int, minority: int) -> None:
 def balance(source: Path, output: Path, new: int, minority: int) -> dict[str, Any]:
     """Balance a file, and give seconds and memory."""
     peak = _Anonymous()
+    from mgvae.methods.job import Job, Trained
+    from mgvae.streams._passes import balanced_batches, learn, look
+
     from mgvae import MGVAE
     from mgvae.common.disk import working_folder
     from mgvae.files import open_source, write_parquet
-    from mgvae.methods.job import Job, Trained
-    from mgvae.streams._passes import balanced_batches, learn, look
 
     class Timed(MGVAE):
         def _train(self, job: Job) -> Trained:

@@ -16,7 +16,8 @@ from sklearn.datasets import load_digits
 
 from mgvae.codec import Span
 from mgvae.common.runtime import build, torch_generator
-from mgvae.methods.mgvae.learning import Stage, pretrain
+from mgvae.methods.mgvae.learning import pretrain
+from mgvae.methods.settings import Stage
 from mgvae.model.likelihood import Likelihood
 from mgvae.model.prior import log_majority_mixture
 from mgvae.model.vae import VAE, elbo

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,12 +21,13 @@ from mgvae.common.tensor_file import read_file
 from mgvae.errors import CheckpointError, CheckpointWarning, DivergenceError, ParameterError
 from mgvae.training import Player, Validation, cosine, train
 from mgvae.training.checkpoints import Checkpoint, StageFile
+from tests.expert import expert
 
 SMALL = {"hidden_sizes": (16,)}
 SAMPLERS = [
-    (MGVAE, SMALL | {"pretrain_steps": 45, "finetune_steps": 25, "n_remembered": 50}),
-    (MGVAE, SMALL | {"pretrain_steps": 0, "finetune_steps": 45, "early_stopping": True,
-                     "patience": 1}),
+    (partial(expert, {"n_remembered": 50}), SMALL | {"pretrain_steps": 45, "finetune_steps": 25}),
+    (partial(expert, {"patience": 1}), SMALL | {"pretrain_steps": 0, "finetune_steps": 45,
+                                                "early_stopping": True}),
     (CVAE, SMALL | {"steps": 70}),
     (CGAN, SMALL | {"steps": 70, "on_collapse": "warn"}),
 ]  # fmt: skip
@@ -60,7 +62,7 @@ class TestResuming:
         cuts = 0
         for call in [1, 2, 1, 3, 2, 1, 99]:
             again = sampler(
-                random_state=0, checkpoint=tmp_path, checkpoint_seconds=0,
+                random_state=0, checkpoint=(tmp_path, 0.0),
                 callback=cut_at(call), **settings,
             )  # fmt: skip
             try:
@@ -91,7 +93,7 @@ class TestResuming:
     def test_classes_at_once_share_a_folder(self, imbalanced, tmp_path):
         settings = {"random_state": 0, "pretrain_steps": 40, "finetune_steps": 40}
         expected = MGVAE(**settings).fit_resample(*imbalanced)
-        cut = MGVAE(**settings, checkpoint=tmp_path, checkpoint_seconds=0, callback=cut_at(3))
+        cut = MGVAE(**settings, checkpoint=(tmp_path, 0.0), callback=cut_at(3))
         with pytest.raises(CutError):  # in the first class
             cut.fit(*imbalanced)
         with parallel_config(backend="threading"):
@@ -114,9 +116,7 @@ class TestResuming:
         settings = {"random_state": 0, "network": "cnn", "network_width": 0.02, "batch_size": 4,
                     "pretrain_steps": 22, "finetune_steps": 3, "n_exemplars": 4}  # fmt: skip
         with pytest.raises(CutError):
-            MGVAE(**settings, checkpoint=tmp_path, callback=cut_at(1), checkpoint_seconds=0).fit(
-                X, y
-            )
+            MGVAE(**settings, checkpoint=(tmp_path, 0.0), callback=cut_at(1)).fit(X, y)
         found = MGVAE(**settings, checkpoint=tmp_path).fit_resample(X, y)
         assert same(found, MGVAE(**settings).fit_resample(X, y))
 
@@ -178,7 +178,7 @@ class TestKilledProcesses:
         result = tmp_path / "result.npz"
 
         def work():
-            sampler = MGVAE(**settings, checkpoint=tmp_path / "run", checkpoint_seconds=0.01)
+            sampler = MGVAE(**settings, checkpoint=(tmp_path / "run", 0.01))
             X, y = sampler.fit_resample(*imbalanced)
             with (tmp_path / "half").open("wb") as file:
                 np.savez(file, X=X, y=y)
@@ -209,7 +209,7 @@ class TestKilledProcesses:
     def test_sigterm_saves_before_the_process_ends(self, imbalanced, tmp_path):
         def work():
             MGVAE(
-                pretrain_steps=10**6, checkpoint=tmp_path / "run", checkpoint_seconds=1e9,
+                pretrain_steps=10**6, checkpoint=(tmp_path / "run", 1e9),
                 callback=lambda *_: (tmp_path / "training").touch(),
             ).fit(*imbalanced)  # fmt: skip
 
@@ -333,8 +333,8 @@ class TestRefusing:
             ({"latent_size": 3}, "latent_size was 10 and is 3"),
             ({"random_state": 1}, "random_state is another"),
             ({"sampling_strategy": "minority"}, "new rows of some was 160 and is None"),
-            ({"pretrain_steps": 30, "clip_norm": 1.0}, "clip_norm was None and is 1.0; pretrain"),
-            ({"scaling": "minmax"}, "scaling was 'quantile' and is 'minmax'"),
+            ({"pretrain_steps": 30, "rejection": 0.5}, "pretrain_steps was 20 and is 30; reject"),
+            ({"recipe": "paper-tables"}, "batch_size was 128 and is 100"),
         ],
     )
     def test_other_settings_are_named(self, run, imbalanced, changes, reason):
@@ -362,7 +362,7 @@ class TestRefusing:
         with pytest.raises(CheckpointError, match=r"torch was '1\.0' and is"):
             MGVAE(**self.settings, checkpoint=run).fit(*imbalanced)
 
-    @pytest.mark.parametrize("same", [{"n_jobs": 2}, {"verbose": True}, {"checkpoint_seconds": 1}])
+    @pytest.mark.parametrize("same", [{"n_jobs": 2}, {"verbose": True}])
     def test_what_has_no_effect_may_change(self, run, imbalanced, same):
         with parallel_config(backend="threading"):
             MGVAE(**self.settings, checkpoint=run, **same).fit(*imbalanced)
@@ -414,9 +414,7 @@ class TestDisk:
         settings = {"random_state": 0, "pretrain_steps": 60, "finetune_steps": 20}
         expected = MGVAE(**settings).fit_resample(*imbalanced)
         with pytest.raises(CutError):
-            MGVAE(**settings, checkpoint=tmp_path, checkpoint_seconds=0, callback=cut_at(2)).fit(
-                *imbalanced
-            )
+            MGVAE(**settings, checkpoint=(tmp_path, 0.0), callback=cut_at(2)).fit(*imbalanced)
         kept = (tmp_path / "pre-training.safetensors").read_bytes()
         real = os.fsync
         calls = []

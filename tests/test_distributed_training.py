@@ -15,6 +15,7 @@ from mgvae import MGVAE
 from mgvae.errors import DivergenceError, ParameterError, ProcessError
 from mgvae.training.team import Team
 from tests.deadly import DeadlyNetwork
+from tests.expert import expert
 
 pytest.importorskip("lightning_fabric", reason="mgvae[ddp] is not installed")
 
@@ -22,10 +23,10 @@ pytest.importorskip("lightning_fabric", reason="mgvae[ddp] is not installed")
 # may need is there: exemplars of earlier steps, leave-one-out, penalty, clipping, early stopping.
 SETTINGS = {
     "random_state": 0, "pretrain_steps": 30, "finetune_steps": 24, "batch_size": 31,
-    "n_exemplars": 33, "n_remembered": 50, "clip_norm": 5.0, "early_stopping": True,
-    "fisher_samples": 7,
+    "n_exemplars": 33, "early_stopping": True,
 }  # fmt: skip
-TOGETHER = {"devices": 2, "strategy": "ddp", "device": "cpu"}
+EXPERT = {"n_remembered": 50, "clip_norm": 5.0, "fisher_samples": 7}
+TOGETHER = {"devices": 2, "device": "cpu"}
 
 
 def data():
@@ -53,7 +54,9 @@ def two(marker):
     marker.touch()
     told = []
     network = DeadlyNetwork(marker, (("LOCAL_RANK", "1"),))
-    sampler = MGVAE(**SETTINGS, **TOGETHER, network=network, callback=lambda *a: told.append(a))
+    sampler = expert(
+        EXPERT, **SETTINGS, **TOGETHER, network=network, callback=lambda *a: told.append(a)
+    )
     sampler.fit(*data())
     marker.unlink()
     return sampler, told
@@ -63,7 +66,8 @@ class TestTwoProcesses:
     def test_have_the_loss_curve_of_one(self, two, marker):
         network = DeadlyNetwork(marker, (("LOCAL_RANK", "1"),))
         told = []
-        one = MGVAE(**SETTINGS, network=network, callback=lambda *a: told.append(a)).fit(*data())
+        one = expert(EXPERT, **SETTINGS, network=network, callback=lambda *a: told.append(a))
+        one.fit(*data())
         alone, together = curves(one), curves(two[0])
         assert alone.keys() == together.keys()
         for name, values in alone.items():
@@ -78,8 +82,8 @@ class TestTwoProcesses:
     ):
         def fit():
             network = DeadlyNetwork(marker, (("LOCAL_RANK", "1"),))
-            sampler = MGVAE(
-                **SETTINGS, **TOGETHER, network=network, checkpoint=tmp_path, checkpoint_seconds=0
+            sampler = expert(
+                EXPERT, **SETTINGS, **TOGETHER, network=network, checkpoint=(tmp_path, 0.0)
             )
             return sampler.fit(*data())
 
@@ -94,7 +98,9 @@ class TestTwoProcesses:
 
     def test_an_error_of_theirs_is_raised_here(self):
         settings = {**SETTINGS, "early_stopping": False, "ewc_weight": 0.0}
-        sampler = MGVAE(**settings, **TOGETHER, finetune_learning_rate=1e30, schedule="constant")
+        sampler = expert(
+            {"schedule": "constant"}, **settings, **TOGETHER, learning_rate=(2e-3, 1e30)
+        )
         with pytest.raises(DivergenceError, match=r"class (one|some).*learning rate"):
             sampler.fit(*data())
         assert not hasattr(sampler, "classes_")
@@ -111,13 +117,13 @@ settings = json.loads(sys.argv[2])
 rank = os.environ["RANK"]
 made = {}
 for name, seed in (("seed", 0), ("none", None)):
-    sampler = MGVAE(**{**settings, "random_state": seed}, strategy="ddp", device="cpu",
+    sampler = MGVAE(**{**settings, "random_state": seed}, devices="torchrun", device="cpu",
                     checkpoint=f"checkpoint-{rank}-{name}")
     made[name] = sampler.fit_resample(X, y)[0]
     made[f"{name}-loss"] = sampler.history_["pre-training"].terms["loss"]
     made[f"{name}-files"] = os.path.exists(f"checkpoint-{rank}-{name}")
 try:
-    MGVAE(**settings, strategy="ddp", device="cpu").fit(np.roll(X, int(rank), 0), y)
+    MGVAE(**settings, devices="torchrun", device="cpu").fit(np.roll(X, int(rank), 0), y)
 except DataError as error:
     made["error"] = str(error)
 np.savez(f"{sys.argv[3]}-{rank}.npz", **made)
@@ -238,10 +244,10 @@ def test_portions_are_equal_and_make_up_the_whole(n, size):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"devices": 2}, 'strategy="ddp"'),
-        ({"devices": 2, "strategy": "ddp", "n_jobs": 2}, "exclude each other"),
+        ({"devices": 2, "n_jobs": 2}, "exclude each other"),
         ({"devices": 0}, "devices"),
-        ({"strategy": "fsdp"}, "strategy"),
+        ({"devices": "torchrun"}, "Start it with torchrun"),
+        ({"devices": "many"}, "devices"),
     ],
 )
 def test_parameters_that_cannot_be(parameters, message):
@@ -252,7 +258,7 @@ def test_parameters_that_cannot_be(parameters, message):
 def test_one_device_needs_no_other_process():
     quick = {"random_state": 0, "pretrain_steps": 2, "finetune_steps": 2}
     plain, same = (
-        MGVAE(**quick, **more).fit(*data()) for more in ({}, {"strategy": "ddp", "devices": 1})
+        MGVAE(**quick, **more).fit(*data()) for more in ({}, {"devices": 1, "n_jobs": 1})
     )
     np.testing.assert_array_equal(*(s.generate(9, "some", random_state=0) for s in (plain, same)))
 

@@ -14,6 +14,7 @@ from mgvae import CGAN, CVAE, MGVAE
 from mgvae.bench.store import Store
 from mgvae.cli._run import run
 from mgvae.errors import DataError, DivergenceError, MGVAEError, ParameterError, ResourceError
+from tests.expert import expert
 
 FAST = {"random_state": 0, "pretrain_steps": 20, "finetune_steps": 20}
 QUICK = ["--pretrain-steps", "4", "--finetune-steps", "3", "--seed", "1", "-q"]
@@ -50,10 +51,10 @@ class TestAllOrNothing:
         assert vars(sampler) == before | {"callback": interrupt}
         assert (sampler.generate(3, "few", random_state=0) == first).all()
 
-    @pytest.mark.parametrize("part", ["_resampled", "_joined"])
+    @pytest.mark.parametrize("part", ["_base.make", "_in_memory.append_labels"])
     def test_an_error_while_making_rows(self, part, imbalanced, monkeypatch):
         sampler = MGVAE(**FAST)
-        monkeypatch.setattr(MGVAE, part, lambda *_: 1 / 0)
+        monkeypatch.setattr(f"mgvae.samplers.{part}", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             sampler.fit_resample(*imbalanced)
         assert is_unfitted(sampler)
@@ -67,10 +68,10 @@ class TestAllOrNothing:
 
 class TestNames:
     def test_the_class_that_diverges(self, imbalanced):
-        sampler = MGVAE(**FAST, finetune_learning_rate=1e30, schedule="constant")
+        sampler = expert({"schedule": "constant"}, **FAST, learning_rate=(2e-3, 1e30))
         with pytest.raises(DivergenceError, match=r"class (few|some).*learning rate"):
             sampler.fit_resample(*imbalanced)
-        assert is_unfitted(sampler)
+        assert not hasattr(sampler, "classes_")
 
     @pytest.mark.parametrize(
         "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory: you")]

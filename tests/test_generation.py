@@ -12,18 +12,20 @@ from sklearn.datasets import load_digits, make_classification
 
 from mgvae import MGVAE
 from mgvae.codec import Span
+from mgvae.common.rows import MemoryRows
 from mgvae.common.runtime import torch_generator
 from mgvae.errors import ParameterError
 from mgvae.methods.mgvae.bridge import build_bridge, cross, nearest
 from mgvae.methods.mgvae.generation import draw_anchors, exemplars_near, plausibility
-from mgvae.methods.mgvae.learning import Stage
 from mgvae.methods.mgvae.weight import choose_ewc_weight
+from mgvae.methods.settings import Stage
 from mgvae.model.likelihood import Likelihood
 from mgvae.model.prior import responsibilities
 from mgvae.model.vae import VAE
 from mgvae.networks import mlp_bodies
+from tests.expert import expert
 
-SHORT = {"pretrain_steps": 60, "finetune_steps": 40, "fisher_samples": 10}
+SHORT = {"pretrain_steps": 60, "finetune_steps": 40}
 MODES = ("translate", "responsibility", "bridge")
 
 SPANS = [
@@ -101,7 +103,9 @@ def test_nearest_equals_a_sort_of_all_distances(seed, n):
 def test_bridge_is_its_formula():
     vae, rows = small_vae(), rows_of(40, 1)
     minority, majority = np.arange(6), np.arange(6, 40)
-    bridge = build_bridge(vae, rows, minority, majority, SPANS, np.random.SeedSequence(0))
+    bridge = build_bridge(
+        vae, MemoryRows(rows), minority, majority, SPANS, np.random.SeedSequence(0)
+    )
     anchors, guides = np.array([0, 5, 3]), np.array([2, 0, len(bridge.guides) - 1])
     made = cross(vae, bridge, anchors, guides, np.random.SeedSequence(7), temperature=2.0)
 
@@ -128,7 +132,9 @@ def test_bridge_is_its_formula():
 def test_differences_are_between_near_majority_rows_and_ignore_missing_cells():
     vae, rows = small_vae(), rows_of(60, 2)
     majority = np.arange(10, 60)
-    bridge = build_bridge(vae, rows, np.arange(10), majority, SPANS, np.random.SeedSequence(0))
+    bridge = build_bridge(
+        vae, MemoryRows(rows), np.arange(10), majority, SPANS, np.random.SeedSequence(0)
+    )
     with torch.no_grad():
         codes = vae.mean(rows[majority])
     near = nearest(codes, codes, 10, same=True)
@@ -198,11 +204,11 @@ def test_rows_that_are_kept_are_the_most_plausible():
     X, y = make_classification(300, weights=[0.9], random_state=0)
     usual = MGVAE(random_state=0, generation="translate", **SHORT).fit(X, y)
     strict = MGVAE(random_state=0, generation="translate", rejection=0.5, **SHORT).fit(X, y)
-    generator = usual._generators[1]
+    generator = usual.state_.generators[1]
     scores = [
         plausibility(generator.vae, made.encoded, generator.centres).mean().item()
         for made in (
-            s._generators[1].generate(400, np.random.SeedSequence(1)) for s in (usual, strict)
+            s.state_.generators[1].generate(400, np.random.SeedSequence(1)) for s in (usual, strict)
         )
     ]
     assert strict.generate(37, 1).shape == (37, 20)
@@ -212,8 +218,7 @@ def test_rows_that_are_kept_are_the_most_plausible():
 def test_bridge_needs_the_majority_mixture():
     X, y = make_classification(200, weights=[0.9], random_state=0)
     with pytest.raises(ParameterError, match="generation='bridge'"):
-        MGVAE(prior="standard", generation="bridge", **SHORT).fit(X, y)
-    MGVAE(prior="standard", random_state=0, **SHORT).fit_resample(X, y)  # "auto" knows better
+        expert({"prior": "standard"}, generation="bridge", **SHORT).fit(X, y)
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -233,7 +238,7 @@ def test_weight_of_the_penalty_is_the_one_that_tells_rows_held_out_from_the_majo
     fisher = {name: torch.ones_like(p) for name, p in vae.named_parameters()}
     stage = Stage(120, 5e-3, None, 32, 32)
     choose = partial(
-        choose_ewc_weight, vae, fisher, rows, minority, majority, stage,
+        choose_ewc_weight, vae, fisher, MemoryRows(rows), minority, majority, stage,
         fraction=0.2, patience=100,
     )  # fmt: skip
     for candidates in ((0.0, 1e-3, 1e4), (1e-3, 1e4)):

@@ -38,7 +38,7 @@ def test_labels_of_an_arrow_array():
     assert found.to_pylist() == expected.tolist()
 
 
-@pytest.mark.parametrize("name", ["latent_size", "batch_size", "ewc_weight", "clip_norm"])
+@pytest.mark.parametrize("name", ["latent_size", "batch_size", "ewc_weight", "temperature"])
 def test_a_flag_is_no_number(name):
     with pytest.raises(ParameterError, match=f"{name} must be a number"):
         MGVAE(**FAST, **{name: True}).fit(X, Y)

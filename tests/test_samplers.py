@@ -26,10 +26,12 @@ from sklearn.utils.estimator_checks import estimator_checks_generator as sklearn
 
 from mgvae import CGAN, CVAE, MGVAE
 from mgvae.errors import CollapseError, CollapseWarning, DataError, DivergenceError, MGVAEError
-from mgvae.samplers import PRESETS
+from mgvae.methods.cgan import ConditionalGAN
+from mgvae.samplers import RECIPES
+from tests.expert import expert
 
 QUICK = {
-    MGVAE: {"pretrain_steps": 20, "finetune_steps": 10, "fisher_samples": 8, "n_exemplars": 16},
+    MGVAE: {"pretrain_steps": 20, "finetune_steps": 10, "n_exemplars": 16},
     CVAE: {"steps": 20},
     CGAN: {"steps": 20, "on_collapse": "warn", "hidden_sizes": (32, 32)},
 }
@@ -208,7 +210,8 @@ def test_any_shape_and_dtype(X, few):
 class TestMGVAE:
     def test_sources_are_majority_rows_and_translations_of_them(self, imbalanced):
         X, y = imbalanced
-        s = quick(MGVAE, generation="translate", temperature=0.0, decoder_output="mean")
+        s = quick(MGVAE, generation="translate", temperature=0.0)
+        s.expert_settings = {"decoder_output": "mean"}
         Xb, yb = s.fit_resample(X, y)
         sources = s.source_indices_[len(X) :]
         assert (y[sources] == "many").all()
@@ -220,7 +223,8 @@ class TestMGVAE:
     def test_translate_keeps_order_and_container(self, imbalanced):
         X, y = imbalanced
         frame = pd.DataFrame(X, columns=list("abcde"))
-        s = quick(MGVAE, generation="translate", temperature=0.0, decoder_output="mean")
+        s = quick(MGVAE, generation="translate", temperature=0.0)
+        s.expert_settings = {"decoder_output": "mean"}
         s.fit(frame, y)
         rows = frame[y == "many"].head(6)
         made = s.translate(rows, "few")
@@ -305,18 +309,13 @@ class TestMGVAE:
     @pytest.mark.parametrize(
         "options",
         [
-            {"prior": "standard"},
             {"pretrain_steps": 0},
             {"ewc_weight": 0.0},
-            {"posterior_variance": "shared"},
-            {"likelihood": "squared_error"},
-            {"likelihood": "squared_error", "scaling": "symmetric"},
-            {"likelihood": "bernoulli", "scaling": "minmax"},
-            {"scaling": "identity"},
-            {"decoder_output": "sample"},
-            {"leave_one_out": False},
             {"early_stopping": True},
-            {"schedule": "constant", "clip_norm": 1.0},
+            {"early_stopping": 0.4},
+            {"learning_rate": 1e-3},
+            {"learning_rate": (1e-3, 1e-4)},
+            {"recipe": "paper-tables", "n_exemplars": 16},
             {"pretrain_steps": "2 epochs", "finetune_steps": "3 epochs"},
             {"hidden_sizes": [8]},
         ],
@@ -327,19 +326,49 @@ class TestMGVAE:
         Xb, yb = s.fit_resample(X, y)
         assert Counter(yb.tolist()) == {"many": 200, "some": 200, "few": 200}
         assert np.isfinite(Xb).all()
-        if options.get("prior") == "standard":
-            assert (s.source_indices_[len(y) :] == -1).all()
         if options.get("pretrain_steps") == 0:
             assert "pre-training" not in s.history_
         if options.get("pretrain_steps") == "2 epochs":
             assert s.history_["pre-training"].steps == 2 * 2  # 200 rows in batches of 128
 
-    @pytest.mark.parametrize("name", sorted(PRESETS))
-    def test_presets_are_complete_sets_of_known_parameters(self, name, imbalanced):
-        short = {"pretrain_steps": 5, "finetune_steps": 5, "fisher_samples": 5}
-        s = MGVAE.from_preset(name, random_state=0, **short)
-        assert s.get_params()["posterior_variance"] == "shared"
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            {"prior": "standard", "generation": "translate"},
+            {"posterior_variance": "shared"},
+            {"table_likelihood": "squared_error"},
+            {"table_likelihood": "squared_error", "scaling": "symmetric"},
+            {"table_likelihood": "bernoulli", "scaling": "minmax"},
+            {"scaling": "identity"},
+            {"decoder_output": "sample"},
+            {"leave_one_out": False},
+            {"n_remembered": 30},
+            {"schedule": "constant", "clip_norm": 1.0},
+        ],
+    )
+    def test_every_expert_setting_makes_rows(self, settings, imbalanced):
+        X, y = imbalanced
+        s = expert(settings, **QUICK[MGVAE], random_state=0)
+        Xb, yb = s.fit_resample(X, y)
+        assert Counter(yb.tolist()) == {"many": 200, "some": 200, "few": 200}
+        assert np.isfinite(Xb).all()
+        if settings.get("prior") == "standard":
+            assert (s.source_indices_[len(y) :] == -1).all()
+        for name in settings.keys() - {"table_likelihood", "scaling"}:
+            assert getattr(s.state_.method.settings, name) == settings[name]
+
+    @pytest.mark.parametrize("name", sorted(RECIPES.keys() - {"default"}))
+    def test_recipes_are_what_auto_stands_for(self, name, imbalanced):
+        s = MGVAE.from_preset(name, random_state=0, pretrain_steps=5, finetune_steps=5)
+        assert (
+            s.get_params()
+            == MGVAE(recipe=name, random_state=0, pretrain_steps=5, finetune_steps=5).get_params()
+        )
         Xb, _ = s.fit_resample(*imbalanced)
+        settings = s.state_.method.settings
+        assert settings.posterior_variance == "shared"
+        assert settings.ewc_weight == RECIPES[name]["ewc_weight"]
+        assert settings.pretrain_steps == 5
         assert np.isfinite(Xb).all()
         with pytest.raises(TypeError, match="hiddden_size"):
             MGVAE.from_preset(name, hiddden_size=3)
@@ -391,7 +420,7 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("parameters", "message"),
         [
-            ({"prior": "minority"}, "'prior' parameter of MGVAE must be"),
+            ({"generation": "magic"}, "'generation' parameter of MGVAE must be"),
             ({"n_exemplars": 0}, "'n_exemplars' parameter"),
             ({"ewc_weight": -1}, "'ewc_weight' parameter"),
             ({"pretrain_steps": "many"}, '"200 epochs"'),
@@ -402,7 +431,9 @@ class TestBadInput:
             ({"sampling_strategy": {"few": 3}}, "number of samples"),
             ({"sampling_strategy": {"few": 10**12}}, "GiB"),
             ({"column_types": {99: "categorical"}}, "99"),
-            ({"likelihood": "bernoulli"}, "bernoulli"),
+            ({"learning_rate": (1e-3, 1e-3, 1e-3)}, "learning_rate must be"),
+            ({"early_stopping": 1.5}, "'early_stopping' parameter"),
+            ({"checkpoint": ("run", "often")}, "checkpoint must be"),
         ],
     )
     def test_parameters_are_named_before_any_training(self, parameters, message, imbalanced):
@@ -424,7 +455,7 @@ class TestBadInput:
             s.translate(X[:, :3], "few")
 
     def test_divergence_names_the_stage_and_leaves_nothing_fitted(self, imbalanced):
-        s = quick(MGVAE, pretrain_learning_rate=1e6, pretrain_steps=300)
+        s = quick(MGVAE, learning_rate=1e6, pretrain_steps=300)
         with pytest.raises(DivergenceError, match=r"pre-training.*learning rate"):
             s.fit_resample(*imbalanced)
         assert not hasattr(s, "classes_")
@@ -441,15 +472,19 @@ def test_a_collapsed_gan_is_named(imbalanced):
     X, y = imbalanced
     parameters = {"steps": 1, "learning_rate": 1e-9, "hidden_sizes": (4,), "noise_size": 1}
 
-    class Collapsed(CGAN):
-        def _gan(self, job, n_classes):
-            gan = super()._gan(job, n_classes)
-            gan.generator = torch.nn.Sequential(gan.generator, Zero())
-            return gan
-
     class Zero(torch.nn.Module):
         def forward(self, x):
             return 0.0 * x
+
+    class CollapsedGAN(ConditionalGAN):
+        def model(self, layout):
+            gan = super().model(layout)
+            gan.generator = torch.nn.Sequential(gan.generator, Zero())
+            return gan
+
+    class Collapsed(CGAN):
+        def method_of(self, settings):
+            return CollapsedGAN(super().method_of(settings).settings)
 
     with pytest.raises(CollapseError, match=r"collapsed for class (few|some).*MGVAE"):
         Collapsed(random_state=0, **parameters).fit_resample(X, y)

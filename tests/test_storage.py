@@ -25,6 +25,7 @@ from mgvae.cli._run import run
 from mgvae.common.tensor_file import ModelFile, read_file, to_bytes
 from mgvae.errors import MGVAEError, ModelFileError, ParameterError
 from mgvae.networks import mlp_bodies
+from tests.expert import expert
 
 HERE = Path(__file__).parent
 TINY = {"hidden_sizes": (6,), "latent_size": 2, "random_state": 0}
@@ -175,7 +176,8 @@ def test_labels_keep_their_type(labels, tmp_path):
 @pytest.mark.parametrize("prior", ["majority", "standard"])
 def test_many_classes(imbalanced, prior, tmp_path):
     X, y = imbalanced
-    sampler = MGVAE(**FAST, prior=prior, sampling_strategy={"many": 210, "few": 30}).fit(X, y)
+    settings = {"prior": prior, "generation": "translate"}
+    sampler = expert(settings, **FAST, sampling_strategy={"many": 210, "few": 30}).fit(X, y)
     again = reloaded(sampler, tmp_path / "model.safetensors")
     for label in ("many", "few"):
         assert same(*(s.generate(20, label, random_state=0) for s in (sampler, again)))
@@ -185,7 +187,7 @@ def test_many_classes(imbalanced, prior, tmp_path):
 
 def test_a_loaded_sampler_trains_anew(imbalanced, tmp_path):
     X, y = imbalanced
-    sampler = MGVAE(**FAST, column_types={1: "integer"} | {0: "continuous"}, scaling="minmax")
+    sampler = MGVAE(**FAST, column_types={1: "integer"} | {0: "continuous"}, rejection=0.1)
     again = reloaded(sampler.fit(X.round(), y), tmp_path / "model.safetensors")
     assert again.column_types == sampler.column_types
     expected, _ = clone(sampler).fit_resample(X.round(), y)
@@ -210,7 +212,7 @@ def test_the_file_is_plain(saved):
     with safe_open(saved, "pt") as file:
         shapes = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
         metadata = json.loads(file.metadata()["mgvae"])
-    assert metadata["schema_version"] == 2
+    assert metadata["schema_version"] == 3
     assert metadata["classes"]["rows"] == [10, 50]
     assert shapes["class.0.centres"] == [50, 2]
     others = [name for name in shapes if not name.startswith(("model.0.", "codec."))]
@@ -350,7 +352,7 @@ def json_of(content: bytes) -> object:
 
 DELETED = object()
 HOSTILE = {
-    "schema_version": [3, 0, -1, "1", 1.0, True, None, DELETED],
+    "schema_version": [4, 0, -1, "1", 1.0, True, None, DELETED],
     "class": ["os.system", "CVAE", "../MGVAE", 1, DELETED],
     "extra": [1],
     "versions": [{"mgvae": "\x1b[31m"}, {"": "1"}, 3],
@@ -364,8 +366,8 @@ HOSTILE = {
     "settings.device": ["cuda"],
     "settings.hiddden_sizes": [[6]],
     "settings.sampling_strategy": [{"map": [[[1], 2], 3]}, {"a": 1}],
-    "resolved.latent_size": [2],
-    "resolved.temperature": ["auto", -1, "hot", None],
+    "method.latent_size": [3, 10**9, "2", None],
+    "method.temperature": ["auto", -1, "hot", None],
     "codec.columns.0.name": [{"a": 1}, [[["x"]]], "whole"],
     "codec.columns.0.n_missing": [-1, 10**400],
     "codec.columns.0.kind.scale.values": [{"tensor": "model.0.log_variance"}, {"tensor": "x"}, []],

@@ -14,6 +14,8 @@ Examples
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from mgvae.common.version import __version__
+
 if TYPE_CHECKING:
     from mgvae.classifiers import TorchClassifier
     from mgvae.classifiers.balanced import BalancedClassifier
@@ -29,8 +31,6 @@ __all__ = [
     "__version__",
     "balance_dataset",
 ]
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "BalancedClassifier": "mgvae.classifiers",

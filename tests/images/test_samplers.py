@@ -14,7 +14,7 @@ from mgvae.images import grid
 from mgvae.networks import mlp_bodies
 
 QUICK = {
-    MGVAE: {"pretrain_steps": 4, "finetune_steps": 3, "fisher_samples": 2, "n_exemplars": 8},
+    MGVAE: {"pretrain_steps": 4, "finetune_steps": 3, "n_exemplars": 8},
     CVAE: {"steps": 4},
     CGAN: {"steps": 4, "on_collapse": "warn"},
 }
@@ -121,7 +121,9 @@ class TestMGVAE:
 
     @pytest.mark.parametrize("likelihood", ["bernoulli", "squared_error", "gaussian"])
     def test_likelihoods(self, photos, likelihood):
-        Xb, _ = quick(MGVAE, likelihood=likelihood).fit_resample(*photos)
+        sampler = quick(MGVAE)
+        sampler.expert_settings = {"image_likelihood": likelihood}
+        Xb, _ = sampler.fit_resample(*photos)
         assert Xb.dtype == np.uint8
 
     def test_images_that_cannot_be_told_apart_from_noise_are_refused(self, photos):
@@ -134,7 +136,7 @@ class TestMGVAE:
         with pytest.raises(ParameterError, match="column_types"):
             quick(MGVAE, column_types={0: "integer"}).fit(X, y)
         with pytest.raises(DataError, match="sample_shape"):
-            quick(MGVAE, channels="last").fit(X.reshape(47, -1), y)
+            quick(MGVAE, sample_shape="channels_last").fit(X.reshape(47, -1), y)
 
     def test_strokes_are_learned(self):
         """The majority are bars at any height; the minority upright bars: new ones must be."""

@@ -23,7 +23,7 @@ def _calm() -> Iterator[None]:
 def place(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Where the encoded rows are."""
     if request.param == "in a file":
-        monkeypatch.setattr("mgvae.streams._passes._IN_MEMORY", 0)
+        monkeypatch.setattr("mgvae.streams._in_batches._IN_MEMORY", 0)
     return str(request.param)
 
 

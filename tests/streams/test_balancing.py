@@ -2,6 +2,7 @@
 
 import os
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import torch
 
 from mgvae import CVAE, MGVAE, balance_dataset
 from mgvae.cli._run import run
-from mgvae.streams._stored import StoredRows, keep_rows
+from mgvae.common.rows import FileRows
 from tests.streams.tables import FAST, table_of
 
 
@@ -67,8 +68,8 @@ def test_many_parts(
     stored: tuple[pa.Table, Path], room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table, path = stored
-    monkeypatch.setattr("mgvae.samplers._data.BLOCK", 16)
-    monkeypatch.setattr("mgvae.samplers._data._ROWS", 16)
+    monkeypatch.setattr("mgvae.codec.samples.BLOCK", 16)
+    monkeypatch.setattr("mgvae.codec.samples._ROWS", 16)
     monkeypatch.setattr("mgvae.files._formats._ROW_GROUP", 50)
     sampler = MGVAE(**FAST)
     X, _ = sampler.fit_resample(table.drop_columns(["class"]), table["class"])
@@ -113,34 +114,31 @@ def test_only_new_rows(stored: tuple[pa.Table, Path], room: Path) -> None:
 def test_rows_in_a_file_are_rows(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     rows = rng.random((5000, 7), np.float32)
-    stored = keep_rows(np.split(rows, [10, 4000]), 5000, 7, tmp_path)
-    plain = torch.from_numpy(rows)
-    assert stored.shape == plain.shape
-    for index in (
-        torch.from_numpy(rng.integers(0, 5000, 4100)),
-        torch.arange(5000),
-        torch.arange(0),
-    ):
-        chosen = stored.index_select(0, index)
-        assert type(chosen) is torch.Tensor
-        assert torch.equal(chosen, plain.index_select(0, index))
-    for index in ([5000], [4998, 4999, 5000], [-1]):
+    stored = FileRows.write(np.split(rows, [10, 4000]), 5000, 7, tmp_path)
+    assert (len(stored), stored.width) == rows.shape
+    for positions in (rng.integers(0, 5000, 4100), np.arange(5000), np.arange(0)):
+        np.testing.assert_array_equal(stored.take(positions).numpy(), rows[positions])
+        np.testing.assert_array_equal(
+            stored.take(positions, torch.ones(len(positions), 7)).numpy(), rows[positions]
+        )
+    np.testing.assert_array_equal(np.concatenate(list(stored.blocks())), rows)
+    for wrong in ([5000], [4998, 4999, 5000], [-1]):
         with pytest.raises(IndexError):
-            stored.index_select(0, torch.tensor(index))
+            stored.take(np.array(wrong))
     again = pickle.loads(pickle.dumps(stored))  # noqa: S301 (our own)
-    assert isinstance(again, StoredRows)
-    assert torch.equal(again.index_select(0, torch.arange(9)), plain[:9])
+    np.testing.assert_array_equal(again.take(np.arange(9)).numpy(), rows[:9])
 
 
-@pytest.mark.skipif(not Path("/proc/self/smaps").exists(), reason="needs /proc")
-def test_rows_that_were_taken_do_not_stay_in_memory(tmp_path: Path) -> None:
-    rows = np.zeros((2**18, 16), np.float32)
-    stored = keep_rows([rows], len(rows), 16, tmp_path)
-    stored.index_select(0, torch.arange(0, len(rows), 3))
-    lines = Path("/proc/self/smaps").read_text().splitlines()
-    start = next(i for i, line in enumerate(lines) if "encoded.f32" in line)
-    resident = next(line for line in lines[start:] if line.startswith("Rss:"))
-    assert int(resident.split()[1]) == 0  # of 16 MB
+def test_rows_in_a_file_are_taken_by_several_threads(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).random((3000, 5), np.float32)
+    stored = FileRows.write([rows], 3000, 5, tmp_path)
+
+    def right(seed: int) -> bool:
+        positions = np.random.default_rng(seed).integers(0, 3000, 500)
+        return bool((stored.take(positions).numpy() == rows[positions]).all())
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(right, range(40)))
 
 
 STEPS = ["--pretrain-steps", "3", "--finetune-steps", "3", "--seed", "0"]

@@ -16,10 +16,8 @@ from mgvae.codec import TableCodec, read_table
 from mgvae.codec._facts import NumberFacts
 from mgvae.errors import CodecWarning
 from mgvae.files import open_source
-from mgvae.samplers._seen import rows_to_make
-from mgvae.samplers._target import read_target
-from mgvae.streams._labels import Labels
-from mgvae.streams._passes import look
+from mgvae.samplers import look, read_target, rows_to_make
+from mgvae.streams import InBatches, Labels
 from tests.codec.random_tables import Spreadsheet, spreadsheets
 from tests.streams.tables import cut
 
@@ -36,9 +34,10 @@ def test_one_pass_finds_what_a_table_in_memory_tells(
     table = X.append_column("y!", pa.array(labels))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CodecWarning)
-        seen = look(open_source(lambda: iter(cut(table, places))), "y!", MGVAE())
+        source = open_source(lambda: iter(cut(table, places)))
+        seen = look(MGVAE(), InBatches(source, "y!"))
         codec = TableCodec().fit(read_table(X))
-    assert seen.data.codec.to_dict() == codec.to_dict()
+    assert seen.samples.codec.to_dict() == codec.to_dict()
     classes, codes = np.unique(labels, return_inverse=True)
     assert seen.classes.tolist() == classes.tolist()
     assert seen.codes.tolist() == codes.tolist()
@@ -61,8 +60,8 @@ def test_quantiles_of_many_rows_are_near_the_true_ones() -> None:
     """The Dvoretzky-Kiefer-Wolfowitz inequality, which fails once in a million such columns."""
     n = 200_000
     table = pa.table({"u": np.random.default_rng(5).random(n), "y": np.arange(n) % 10 == 0})
-    seen = look(open_source(table), "y", MGVAE())
-    codec = seen.data.codec
+    seen = look(MGVAE(), InBatches(open_source(table), "y"))
+    codec = seen.samples.codec
     u = np.linspace(0.001, 0.999, 999)  # the true distribution function of u is u itself
     found = ndtr(codec.encode(read_table(pa.table({"u": u})))[:, 0].astype(float))
     m = 8192  # the sample holds at least half of its bound
@@ -74,9 +73,9 @@ def test_texts_and_identifiers_beyond_the_bound() -> None:
     words = [f"this is the long and boring text with the number {i}" for i in range(n)]
     keys = [f"K{i:06d}" for i in range(n)]
     table = pa.table({"text": words, "key": keys, "y": np.arange(n) % 9 == 0})
-    seen = look(open_source(table), "y", MGVAE())
-    assert [c.kind for c in seen.data.codec.describe()] == ["text", "identifier"]
-    assert seen.data.codec.describe()[1].note.endswith("K070000")
+    seen = look(MGVAE(), InBatches(open_source(table), "y"))
+    assert [c.kind for c in seen.samples.codec.describe()] == ["text", "identifier"]
+    assert seen.samples.codec.describe()[1].note.endswith("K070000")
 
 
 def test_repeated_identifiers_that_were_asked_for_do_not_depend_on_batches() -> None:

@@ -12,8 +12,8 @@ import pytest
 
 from mgvae import MGVAE, balance_dataset
 from mgvae.cli._run import run
+from mgvae.common.rows import FileRows
 from mgvae.errors import DataError, ParameterError, ResourceError
-from mgvae.streams._stored import keep_rows
 from tests.streams.tables import FAST, table_of
 
 
@@ -66,7 +66,7 @@ def test_a_source_that_changes_is_noticed(stored: tuple[pa.Table, Path], room: P
 def test_too_small_a_disk_is_noticed_before_writing(
     stored: tuple[pa.Table, Path], room: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mgvae.streams._passes._IN_MEMORY", 0)
+    monkeypatch.setattr("mgvae.streams._in_batches._IN_MEMORY", 0)
     monkeypatch.setattr("mgvae.streams._balance.check_output_room", lambda *_: None)
     monkeypatch.setattr("mgvae.common.disk.shutil.disk_usage", lambda _: _Usage)
     with pytest.raises(
@@ -99,7 +99,7 @@ def test_a_disk_that_fills_up(tmp_path: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with pytest.raises(ResourceError, match="the disk is full"):
-        keep_rows(blocks(), 5, 2, tmp_path)
+        FileRows.write(blocks(), 5, 2, tmp_path)
 
 
 def with_column(table: pa.Table, name: str, cells: Any) -> pa.Table:

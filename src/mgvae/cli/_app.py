@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from mgvae import __version__
 from mgvae.cli import balance, bench, compare, grid, info, report, sample
+from mgvae.common.version import __version__
 
 __all__ = ["app"]
 

@@ -1,12 +1,13 @@
 """Progress bars for long work."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from mgvae.training import Callback
+__all__ = ["Callback", "progress_bars"]
 
-__all__ = ["progress_bars"]
+Callback = Callable[[str, int, int, Mapping[str, float]], None]
+"""Called while training, with the stage, the steps done, all steps, and the latest loss terms."""
 
 
 @contextmanager

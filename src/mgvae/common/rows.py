@@ -6,7 +6,7 @@ what is taken of a file comes into memory.
 """
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+from mgvae.common.disk import enough_room
 
 __all__ = [
     "BLOCK",
@@ -49,8 +51,8 @@ class EncodedRows(Protocol):
         positions : ndarray of int of shape (n,)
             Which rows; a row may be asked for several times.
         out : Tensor, optional
-            Memory that is used for the copy, and resized if need be. Whoever takes rows again and
-            again saves the time that fresh memory costs.
+            What an earlier call returned for as many rows: its memory is used again, which saves
+            the time that fresh memory costs.
 
         Returns
         -------
@@ -94,8 +96,7 @@ class MemoryRows:
         if self.matrix.dtype != torch.uint8:
             return gather(self.matrix, positions, out)
         chosen = gather(self.matrix, positions)
-        place = torch.empty(0) if out is None else out
-        return place.resize_(chosen.shape).copy_(chosen).div_(255.0)
+        return (torch.empty(chosen.shape) if out is None else out).copy_(chosen).div_(255.0)
 
     def blocks(self) -> Iterator[NDArray[Any]]:
         """Iterate over all rows; see :meth:`EncodedRows.blocks`."""
@@ -136,6 +137,17 @@ class FileRows:
         self._turn = threading.Lock()  # of those who move the file's position
         self._n = path.stat().st_size // (4 * width)
 
+    @classmethod
+    def write(
+        cls, blocks: Iterable[NDArray[Any]], n_rows: int, width: int, folder: Path
+    ) -> "FileRows":
+        """Write blocks of rows below each other into a file of a folder, and open it."""
+        path = folder / "encoded.f32"
+        with enough_room(folder, 4 * n_rows * width), path.open("wb") as file:
+            for block in blocks:
+                file.write(block.data)
+        return cls(path, width)
+
     def __len__(self) -> int:
         return self._n
 
@@ -143,8 +155,8 @@ class FileRows:
         """Copy rows out as float32; see :meth:`EncodedRows.take`."""
         if len(positions) and not 0 <= positions.min() <= positions.max() < len(self):
             raise IndexError(f"rows {positions.min()} to {positions.max()} of {len(self)}")
-        chosen = torch.empty(0) if out is None else out
-        numbers = chosen.resize_(len(positions), self.width).numpy()
+        chosen = torch.empty(len(positions), self.width) if out is None else out
+        numbers = chosen.numpy()
         ends = np.flatnonzero(np.diff(positions, append=-1) != 1) + 1  # of runs of neighbours
         start = 0
         for end in ends.tolist():

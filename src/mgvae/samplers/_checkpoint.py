@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import torch
 
-from mgvae import __version__
 from mgvae.codec import plain
+from mgvae.common.version import __version__
 from mgvae.errors import ParameterError
 from mgvae.methods.method import Job, Method
 from mgvae.methods.settings import as_plain

@@ -143,8 +143,12 @@ def _named(version: int, name: str, given: Fields) -> Named:
     settings = restore_settings(given.take("settings", dict))
     if version in _EARLIER:
         return upgrade(version, name, settings, restore_settings(given.take("resolved", dict)))
-    expert, method = given.take("expert", dict), given.take("method", dict)
-    return Named(settings, restore_settings(expert), restore_settings(method))
+    expert = restore_settings(given.take("expert", dict))
+    method = restore_settings(given.take("method", dict))
+    for setting in method.keys() & settings.keys() - {"early_stopping"}:  # True, or the part
+        if settings[setting] not in ("auto", method[setting]):
+            _refuse(f"the setting {setting} is given twice")
+    return Named(settings, expert, method)
 
 
 def _sampler(kind: type[Sampler], named: Named) -> Any:

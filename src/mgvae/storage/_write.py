@@ -11,10 +11,10 @@ import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from mgvae import __version__
 from mgvae.codec import TableCodec, plain
 from mgvae.common.atomic import atomic_write, check_writable
 from mgvae.common.tensor_file import ModelFile, read_stream, to_bytes
+from mgvae.common.version import __version__
 from mgvae.errors import ModelFileError, ParameterError
 from mgvae.methods.settings import as_plain
 from mgvae.storage._plain import hoist, store_settings

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 
 from mgvae.codec import Samples, TableCodec, only_labels, only_rows, read_table
-from mgvae.common.disk import check_room, enough_room
+from mgvae.common.disk import check_room
 from mgvae.common.rows import EncodedRows, FileRows, MemoryRows, Positions
 from mgvae.errors import DataError, ParameterError
 from mgvae.files import Source
@@ -87,14 +87,9 @@ class InBatches:
         """Encode all rows in a second pass, to memory or, if they are many, to a file."""
         codec = samples.codec
         blocks = self._counted(codec.encode(self._columns(b)) for b in self.source.batches())
-        size = 4 * self._n_rows * codec.width
-        if self.folder is None or size <= _IN_MEMORY:
+        if self.folder is None or 4 * self._n_rows * codec.width <= _IN_MEMORY:
             return MemoryRows(torch.from_numpy(np.concatenate(list(blocks))))
-        path = self.folder / "encoded.f32"
-        with enough_room(self.folder, size), path.open("wb") as file:
-            for block in blocks:
-                file.write(block.data)
-        return FileRows(path, codec.width)
+        return FileRows.write(blocks, self._n_rows, codec.width, self.folder)
 
     def schema(self, mark: str | None) -> pa.Schema:
         """Return the columns of the output: those of the input, and the mark."""

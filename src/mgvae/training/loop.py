@@ -23,6 +23,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from mgvae.common.progress import Callback
 from mgvae.errors import DivergenceError
 from mgvae.training.checkpoints import StageFile, Stateful
 
@@ -40,7 +41,6 @@ __all__ = [
 ]
 
 Schedule = Callable[[int], float]
-Callback = Callable[[str, int, int, Mapping[str, float]], None]
 
 _FLUSH = 20  # steps between two looks at the losses (a look waits for the device)
 _EXPLODED = 1e4  # a loss this many times larger than at the start, ...

@@ -164,9 +164,10 @@ def _learn(
     n_batch = min(stage.batch_size, len(learned))
     n_exemplars = stage.n_exemplars if vae.prior == "majority" else 0
     memory = _Memory(stage.n_remembered if n_exemplars else 0, device)
-    place = torch.empty(0)  # of a step's rows
+    place: Tensor | None = None  # of a step's rows
 
     def loss(step: int) -> dict[str, Tensor]:  # noqa: ARG001
+        nonlocal place
         batch = learned[rng.choice(len(learned), n_batch, replace=False, shuffle=False)]
         exemplars = majority[rng.integers(len(majority), size=n_exemplars)]
         noise = torch.randn(n_batch, vae.latent_size, generator=generator, device=device)
@@ -175,7 +176,8 @@ def _learn(
             share = team.share(n_batch)
             batch, noise, encoded = batch[share], noise[share], team.portion(exemplars)
             gather = partial(team.gather, n_exemplars)
-        chosen = rows.take(np.concatenate([batch, encoded]), place).to(device)
+        place = rows.take(np.concatenate([batch, encoded]), place)
+        chosen = place.to(device)
         own = None
         if stage.leave_one_out and n_exemplars:
             own = own_exemplars(batch, np.concatenate([exemplars, memory.positions])).to(device)
