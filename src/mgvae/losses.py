@@ -1,4 +1,4 @@
-r"""Losses that look after the small classes, for any torch training code.
+r"""Losses for imbalanced classes, for any torch training code.
 
 With logits :math:`x \in \mathbb R^K` of a row of class :math:`y`, probabilities
 :math:`p = \mathrm{softmax}(x)` and class counts :math:`n_c`:
@@ -10,8 +10,8 @@ With logits :math:`x \in \mathbb R^K` of a row of class :math:`y`, probabilities
     \mathrm{RW:}\ w_c &\propto 1/n_c, \qquad
     \mathrm{CBRW:}\ w_c \propto (1 - \beta)/(1 - \beta^{n_c}), \qquad \sum_c w_c = K.
 
-All is computed from log-probabilities, in float32 at least, so that logits of any finite size and
-half precision under autocast give finite losses and gradients.
+Everything is computed from log-probabilities, in float32 at least. Losses and gradients are finite
+for logits of any finite size, and for half precision under autocast.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,7 @@ Reduction = Literal["none", "mean", "sum"]
 def class_weights(
     counts: ArrayLike, scheme: Literal["inverse", "effective"] = "inverse", *, beta: float = 0.9999
 ) -> NDArray[np.float64]:
-    """Weigh classes against their size; the weights sum to the number of classes.
+    """Compute class weights that fall with class size and sum to the number of classes.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def class_weights(
 
 
 class FocalLoss(nn.Module):
-    """Cross-entropy that cares less for rows already recognised.
+    """Cross-entropy that gives less weight to rows that are already recognised.
 
     Logits with two or more columns are multi-class: the target holds class indices, shape (n,).
     Logits of shape (n,) or (n, 1) are binary, for the class 1: the target is 0 or 1, as float or
@@ -90,7 +90,7 @@ class FocalLoss(nn.Module):
     Parameters
     ----------
     gamma : float, default=1.0
-        How strongly recognised rows are faded out; 0 is cross-entropy.
+        How much recognised rows lose weight; 0 is cross-entropy.
     weight : sequence of float or Tensor, optional
         One weight for each class (binary: for 0 and for 1), such as from :func:`class_weights`.
     reduction : {"none", "mean", "sum"}, default="mean"
@@ -133,7 +133,7 @@ class FocalLoss(nn.Module):
         self.register_buffer("weight", None if weight is None else _check_weight(weight))
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        """Give the loss of ``logits`` against ``target``."""
+        """Compute the loss of ``logits`` against ``target``."""
         x = _at_least_float32(logits)
         binary = x.ndim == 1 or (x.ndim == 2 and x.shape[1] == 1)
         class_weight = _class_weight(self.weight, 2 if binary else x.shape[-1], x)
@@ -167,10 +167,10 @@ class FocalLoss(nn.Module):
 
 
 class LDAMLoss(nn.Module):
-    """Cross-entropy with label-distribution-aware margins: the smaller a class, the wider.
+    """Cross-entropy with label-distribution-aware margins, wider for smaller classes.
 
-    The logits should be bounded, or the network could grow out of the margins: let it end in
-    :class:`CosineLinear`.
+    The logits should be bounded, or the network could outgrow the margins. Use
+    :class:`CosineLinear` as its last layer.
 
     Parameters
     ----------
@@ -181,8 +181,8 @@ class LDAMLoss(nn.Module):
     scale : float, default=30.0
         Factor on the logits. For probabilities take the softmax of ``scale * logits``.
     weight : sequence of float or Tensor, optional
-        One weight for each class. Re-weighting is better deferred until the features have formed:
-        train without, then call :meth:`reweight`.
+        One weight for each class. Re-weighting works better once the features have formed: train
+        without it, then call :meth:`reweight`.
     reduction : {"none", "mean", "sum"}, default="mean"
         ``"mean"`` divides by the sum of the rows' weights, as torch's cross-entropy does.
 
@@ -223,11 +223,11 @@ class LDAMLoss(nn.Module):
         self.register_buffer("weight", None if weight is None else _check_weight(weight))
 
     def reweight(self, weight: Sequence[float] | NDArray[np.float64] | Tensor | None) -> None:
-        """Weigh the classes by ``weight`` from now on (None: no longer)."""
+        """Set the weights of the classes; None removes them."""
         self.weight = None if weight is None else _check_weight(weight).to(self.margins)
 
     def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        """Give the loss of ``logits``, shape (n, classes), against class indices ``target``."""
+        """Compute the loss of ``logits``, shape (n, classes), against class indices ``target``."""
         x = _at_least_float32(logits)
         _check_multiclass(x, target)
         y = target.long()
@@ -246,10 +246,10 @@ class LDAMLoss(nn.Module):
 
 
 class CosineLinear(nn.Module):
-    """Cosines between a row's features and one direction for each class; the layer LDAM needs.
+    """Cosines between a row's features and one direction for each class, the layer for LDAM.
 
-    Computed in float32 at least, also under autocast: cosines in half precision, scaled up by the
-    loss, would be too coarse. A row of zeros gives zeros.
+    They are computed in float32 at least, also under autocast, because half precision is too coarse
+    for cosines that the loss scales up. A row of zeros has cosines of 0.
 
     Parameters
     ----------
@@ -272,12 +272,12 @@ class CosineLinear(nn.Module):
 
     @torch.no_grad()
     def initialise(self, generator: torch.Generator | None = None) -> None:
-        """Draw directions uniformly (None: from torch's own generator, like a layer of torch)."""
+        """Draw directions uniformly, from torch's own generator if None."""
         nn.init.normal_(self.weight, generator=generator)
         self.weight.copy_(F.normalize(self.weight))
 
     def forward(self, features: Tensor) -> Tensor:
-        """Give the cosines, shape (n, out_features)."""
+        """Compute the cosines, shape (n, out_features)."""
         with torch.autocast(features.device.type, enabled=False):
             x = _at_least_float32(features)
             return F.linear(F.normalize(x), F.normalize(self.weight.to(x.dtype)))

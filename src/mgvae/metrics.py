@@ -1,4 +1,4 @@
-r"""How good a classifier is on every class, not only on the largest.
+r"""Metrics that count every class, not only the largest.
 
 With :math:`r_c` the recall of class :math:`c` (the share of its rows that are recognised) and
 :math:`K` classes present,
@@ -8,11 +8,12 @@ With :math:`r_c` the recall of class :math:`c` (the share of its rows that are r
     \mathrm{GM} = \Bigl(\prod_c r_c\Bigr)^{1/K}.
 
 The paper's "B-ACC" is plain accuracy, :func:`accuracy`. Its ACSA and GM are not those of the test
-set but means over shuffled test batches of 100 rows: :func:`batched_acsa` and
-:func:`batched_geometric_mean` give those, for comparison with the published tables only.
+set but means over shuffled test batches of 100 rows. :func:`batched_acsa` and
+:func:`batched_geometric_mean` compute these, for comparison with the published tables only.
 
 Labels may be of any type that can be sorted. A class without a true row has no recall: it is NaN in
-:func:`per_class_recall` and left out of the means.
+:func:`per_class_recall` and left out of the means. (In imbalanced-learn's
+``geometric_mean_score`` such a class has the recall 0.)
 """
 
 import math
@@ -21,6 +22,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import stats
+from scipy.sparse import coo_array
+from sklearn import metrics
 
 from mgvae.errors import DataError, ParameterError
 
@@ -43,7 +47,7 @@ _Ints = NDArray[np.intp]
 
 
 def accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Share of rows that are recognised; the paper's "B-ACC".
+    """Compute the share of rows that are recognised; the paper's "B-ACC".
 
     Parameters
     ----------
@@ -61,7 +65,7 @@ def accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     0.75
     """
     true, predicted, _ = _encode(y_true, y_pred)
-    return float(np.mean(true == predicted))
+    return float(metrics.accuracy_score(true, predicted))
 
 
 def confusion_matrix(
@@ -89,13 +93,16 @@ def confusion_matrix(
            [0, 1]])
     """
     true, predicted, n = _encode(y_true, y_pred, labels)
-    return np.bincount(true * n + predicted, minlength=n * n).reshape(n, n).astype(np.int64)
+    ones = np.ones(len(true), dtype=np.int64)
+    # As in scikit-learn's, which however warns if there is one class only.
+    counts: NDArray[np.int64] = coo_array((ones, (true, predicted)), shape=(n, n)).toarray()
+    return counts
 
 
 def per_class_recall(
     y_true: ArrayLike, y_pred: ArrayLike, *, labels: ArrayLike | None = None
 ) -> _Floats:
-    """Share of each class that is recognised.
+    """Compute the share of each class that is recognised.
 
     Parameters
     ----------
@@ -116,12 +123,14 @@ def per_class_recall(
     array([0.5, 1. ])
     """
     true, predicted, n = _encode(y_true, y_pred, labels)
-    recalls: _Floats = _recalls(true, predicted, n, np.zeros_like(true))[0]
+    recalls: _Floats = metrics.recall_score(
+        true, predicted, labels=np.arange(n), average=None, zero_division=np.nan
+    )
     return recalls
 
 
 def acsa(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Average class-specific accuracy: the mean of the classes' recalls.
+    """Compute the average class-specific accuracy, the mean of the classes' recalls.
 
     Parameters
     ----------
@@ -131,7 +140,7 @@ def acsa(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     Returns
     -------
     acsa : float
-        Between 0 and 1; 1/K for a classifier that always says the same of K classes.
+        Between 0 and 1; 1/K for a classifier that always predicts the same of K classes.
 
     Examples
     --------
@@ -142,7 +151,7 @@ def acsa(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 
 
 def geometric_mean(y_true: ArrayLike, y_pred: ArrayLike) -> float:
-    """Geometric mean of the classes' recalls.
+    """Compute the geometric mean of the classes' recalls.
 
     Parameters
     ----------
@@ -161,13 +170,14 @@ def geometric_mean(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     >>> geometric_mean(["cat", "cat", "cat", "dog"], ["cat", "cat", "cat", "cat"])
     0.0
     """
-    return float(_geometric_means(per_class_recall(y_true, y_pred)[None])[0])
+    recalls = per_class_recall(y_true, y_pred)
+    return float(stats.gmean(recalls[~np.isnan(recalls)]))
 
 
 def batched_acsa(
     y_true: ArrayLike, y_pred: ArrayLike, *, random_state: RandomState, batch_size: int = 100
 ) -> float:
-    """Mean of :func:`acsa` over shuffled batches, as in the paper's tables.
+    """Compute the mean of :func:`acsa` over shuffled batches, as in the paper's tables.
 
     In each batch the mean is taken over the classes that have a true row there. The last batch may
     be smaller and counts as much as the others.
@@ -177,7 +187,7 @@ def batched_acsa(
     y_true, y_pred : array-like of shape (n_samples,)
         The true and the predicted labels.
     random_state : int, SeedSequence, Generator or RandomState
-        What shuffles the rows.
+        Shuffles the rows.
     batch_size : int, default=100
         Rows in a batch.
 
@@ -199,7 +209,7 @@ def batched_acsa(
 def batched_geometric_mean(
     y_true: ArrayLike, y_pred: ArrayLike, *, random_state: RandomState, batch_size: int = 100
 ) -> float:
-    """Mean of :func:`geometric_mean` over shuffled batches, as in the paper's tables.
+    """Compute the mean of :func:`geometric_mean` over shuffled batches, as in the paper's tables.
 
     The batches, and with them the parameters, are those of :func:`batched_acsa`.
 
@@ -210,17 +220,19 @@ def batched_geometric_mean(
     0.707...
     """
     recalls = _batched_recalls(y_true, y_pred, batch_size, random_state)
-    return float(np.mean(_geometric_means(recalls)))
+    with np.errstate(divide="ignore"):  # log 0 = -inf, and exp(-inf) = 0
+        means = np.exp(np.nanmean(np.log(recalls), axis=1))
+    return float(np.mean(means))
 
 
 def recall_at(
     y_true: ArrayLike, score: ArrayLike, *, majority_recall: float = 0.98, minority: Any = None
 ) -> float:
-    """Recall of the minority where the majority's recall is held fixed.
+    """Compute the minority's recall at a fixed recall of the majority.
 
-    The threshold is the lowest at which at least ``majority_recall`` of the majority scores no
-    more; the minority rows above it are the recognised ones. Unlike a recall at a given threshold,
-    this cannot be raised by moving the threshold.
+    The threshold is the lowest score that at least ``majority_recall`` of the majority rows do not
+    exceed. The minority rows above it are the recognised ones. Unlike the recall at a given
+    threshold, this value cannot be raised by moving the threshold.
 
     Parameters
     ----------
@@ -231,7 +243,7 @@ def recall_at(
     majority_recall : float, default=0.98
         Share of the majority that must be recognised.
     minority : label, optional
-        Which class ``score`` speaks for; by default the second in sorted order, as everywhere in
+        The class that ``score`` belongs to; by default the second in sorted order, as everywhere in
         scikit-learn.
 
     Returns
@@ -267,7 +279,7 @@ def recall_at(
 
 
 def scorers(*names: str) -> dict[str, Callable[..., float]]:
-    """Make scikit-learn scorers of the metrics.
+    """Return scikit-learn scorers of the metrics.
 
     Parameters
     ----------
@@ -290,8 +302,6 @@ def scorers(*names: str) -> dict[str, Callable[..., float]]:
     >>> sorted(cross_validate(LogisticRegression(), X, y, scoring=scorers()))
     ['fit_time', 'score_time', 'test_accuracy', 'test_acsa', 'test_geometric_mean']
     """
-    from sklearn.metrics import make_scorer
-
     threshold_free = {"response_method": ("decision_function", "predict_proba")}
     known: dict[str, tuple[Callable[..., float], dict[str, Any]]] = {
         "accuracy": (accuracy, {}),
@@ -305,13 +315,7 @@ def scorers(*names: str) -> dict[str, Callable[..., float]]:
         if name not in known:
             raise ParameterError(f"a scorer must be one of {', '.join(known)}; got {name!r}.")
     chosen = names or ("accuracy", "acsa", "geometric_mean")
-    return {name: make_scorer(known[name][0], **known[name][1]) for name in chosen}
-
-
-def _geometric_means(recalls: _Floats) -> _Floats:
-    with np.errstate(divide="ignore"):  # log 0 = -inf, and exp(-inf) = 0
-        means: _Floats = np.exp(np.nanmean(np.log(recalls), axis=1))
-    return means
+    return {name: metrics.make_scorer(known[name][0], **known[name][1]) for name in chosen}
 
 
 def _batched_recalls(
@@ -328,7 +332,7 @@ def _batched_recalls(
 
 
 def _recalls(true: _Ints, predicted: _Ints, n_classes: int, batch: _Ints) -> _Floats:
-    """Recall by batch and class, NaN where a class has no true row in a batch."""
+    """Compute recalls by batch and class, NaN where a class has no true row in a batch."""
     shape = (int(batch[-1]) + 1, n_classes)
     cell = batch * n_classes + true
     rows = np.bincount(cell, minlength=shape[0] * n_classes).reshape(shape)
@@ -341,7 +345,7 @@ def _recalls(true: _Ints, predicted: _Ints, n_classes: int, batch: _Ints) -> _Fl
 def _encode(
     y_true: ArrayLike, y_pred: ArrayLike, labels: ArrayLike | None = None
 ) -> tuple[_Ints, _Ints, int]:
-    """Turn labels into positions among the classes; also give the number of classes."""
+    """Return labels as positions among the classes, and the number of classes."""
     true, predicted = _column(y_true, "y_true"), _column(y_pred, "y_pred")
     _check_lengths(true, predicted, "y_pred")
     kinds = {"text" if a.dtype.kind in "US" else a.dtype.kind for a in (true, predicted)}
@@ -368,7 +372,7 @@ def _encode(
 
 
 def _unique(labels: NDArray[Any]) -> tuple[NDArray[Any], _Ints]:
-    """Give the sorted distinct labels, and each label's position among them."""
+    """Return the sorted distinct labels, and each label's position among them."""
     try:
         return np.unique(labels, return_inverse=True)
     except TypeError as error:

@@ -1,7 +1,9 @@
 """Folders of images, from files to files."""
 
 import csv
+import io
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,12 +13,13 @@ from PIL import Image
 from mgvae import MGVAE
 from mgvae.cli._run import run as run_command
 from mgvae.errors import DataError, ParameterError
-from mgvae.images import read_folder, write_folder
+from mgvae.images import png_bytes, read_folder, write_folder
+from mgvae.report import quality
 
 QUICK = ["--pretrain-steps", "4", "--finetune-steps", "3", "--seed", "1"]
 
 
-def picture(rng, height=20, width=24, channels=3):
+def photo(rng, height=20, width=24, channels=3):
     pixels = rng.integers(0, 256, (height, width, channels), dtype=np.uint8)
     return Image.fromarray(pixels[..., 0] if channels == 1 else pixels)
 
@@ -29,16 +32,16 @@ def photos(tmp_path):
     for name in ("cat", "dog/2024", ".hidden", "empty"):
         (root / name).mkdir(parents=True)
     for i in range(10):
-        picture(rng).save(root / "dog" / "2024" / f"dog {i}.jpg")
-    picture(rng, 30, 18).save(root / "cat" / "a.PNG")
-    picture(rng).save(root / "cat" / "b.webp", lossless=True)
-    picture(rng, channels=1).save(root / "cat" / "=c.bmp")
-    picture(rng, 7, 40).save(root / "cat" / "tiny.png")
+        photo(rng).save(root / "dog" / "2024" / f"dog {i}.jpg")
+    photo(rng, 30, 18).save(root / "cat" / "a.PNG")
+    photo(rng).save(root / "cat" / "b.webp", lossless=True)
+    photo(rng, channels=1).save(root / "cat" / "=c.bmp")
+    photo(rng, 7, 40).save(root / "cat" / "tiny.png")
     (root / "cat" / "broken.jpg").write_bytes((root / "dog/2024/dog 0.jpg").read_bytes()[:400])
     (root / "cat" / "text.png").write_text("not an image")
     (root / "cat" / "notes.txt").write_text("left out")
     (root / "loose.png").write_bytes(b"")
-    picture(rng).save(root / ".hidden" / "x.png")
+    photo(rng).save(root / ".hidden" / "x.png")
     return root
 
 
@@ -70,7 +73,7 @@ class TestRead:
         rng = np.random.default_rng(0)
         for name in ("a", "b"):
             (tmp_path / name).mkdir()
-            picture(rng, 12, 12, channels=1).save(tmp_path / name / "1.png")
+            photo(rng, 12, 12, channels=1).save(tmp_path / name / "1.png")
         found = read_folder(tmp_path, size=12)
         assert found.images.shape == (2, 12, 12)
         with Image.open(tmp_path / "a" / "1.png") as image:
@@ -123,7 +126,7 @@ class TestWrite:
     def test_new_names_never_hit_old_ones(self, tmp_path):
         rng = np.random.default_rng(0)
         (tmp_path / "in" / "a").mkdir(parents=True)
-        picture(rng).save(tmp_path / "in" / "a" / "synthetic-1.png")
+        photo(rng).save(tmp_path / "in" / "a" / "synthetic-1.png")
         found = read_folder(tmp_path / "in", size=8)
         write_folder(tmp_path / "out", tmp_path / "in", found, found.images, ["a"], [0])
         names = sorted(path.name for path in (tmp_path / "out" / "a").iterdir())
@@ -148,7 +151,7 @@ class TestWrite:
         """A linked folder is not read; a linked file is copied as what it shows, not as a link."""
         outside = tmp_path / "outside"
         outside.mkdir()
-        picture(np.random.default_rng(1)).save(outside / "secret.png")
+        photo(np.random.default_rng(1)).save(outside / "secret.png")
         (photos / "cat" / "way-out").symlink_to(outside)
         (photos / "dog" / "one.png").symlink_to(outside / "secret.png")
         code, *_ = run(photos, "-o", tmp_path / "out", "--size", "8", "-q", *QUICK)
@@ -244,7 +247,7 @@ class TestCommand:
 
     def test_one_class_is_not_enough(self, run, tmp_path):
         (tmp_path / "in" / "a").mkdir(parents=True)
-        picture(np.random.default_rng(0)).save(tmp_path / "in" / "a" / "1.png")
+        photo(np.random.default_rng(0)).save(tmp_path / "in" / "a" / "1.png")
         code, _, complaint = run(tmp_path / "in", "-o", tmp_path / "out")
         assert code == 2
         assert "at least two folders" in complaint
@@ -283,3 +286,27 @@ class TestGridCommand:
         assert run_command([str(a) for a in arguments]) == 2
         assert message in capfd.readouterr().err
         assert not (tmp_path / "g.png").exists()
+
+
+def test_without_pillow_every_way_to_images_names_the_extra(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    monkeypatch.setitem(sys.modules, "PIL.Image", None)
+    X, y = np.zeros((4, 8, 8), np.uint8), ["a", "a", "b", "b"]
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a" / "1.png").write_bytes(b"")
+    ways = [
+        lambda: read_folder(tmp_path),
+        lambda: png_bytes(X[0]),
+        lambda: quality(X, X, target=(y, y)),
+    ]
+    for way in ways:
+        with pytest.raises(DataError, match=r"Pillow.*mgvae\[images\]"):
+            way()
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3, 4])
+def test_a_png_holds_grey_or_the_first_three_channels(channels):
+    pixels = np.random.default_rng(0).integers(0, 256, (9, 8, channels), dtype=np.uint8)
+    with Image.open(io.BytesIO(png_bytes(pixels))) as image:
+        kept = pixels[..., :3] if channels > 2 else pixels[..., 0]
+        np.testing.assert_array_equal(np.asarray(image), kept)

@@ -244,9 +244,9 @@ class TestGrid:
 
     def test_the_first_column_holds_the_majority_images(self, photos):
         X, y = photos
-        picture = np.asarray(grid(quick(MGVAE).fit(X, y), X[:1], columns=2))
+        drawn = np.asarray(grid(quick(MGVAE).fit(X, y), X[:1], columns=2))
         times = 4  # nine pixels are magnified to at least 32
-        corner = picture[20 : 20 + 9 * times, 6 : 6 + 12 * times]
+        corner = drawn[20 : 20 + 9 * times, 6 : 6 + 12 * times]
         assert (corner[::times, ::times] == X[0]).all()
 
     def test_the_seed_decides(self, photos):

@@ -211,30 +211,30 @@ def test_several_classes_and_few_rows() -> None:
 def test_images() -> None:
     rng = np.random.default_rng(0)
 
-    def pictures(n: int, column: int) -> np.ndarray:
+    def noisy(n: int, column: int) -> np.ndarray:
         """Noise with a bright column."""
         made = rng.integers(0, 100, (n, 8, 8, 3), dtype=np.uint8)
         made[:, :, column] = 255
         return made
 
-    X, y = np.concatenate([pictures(60, 2), pictures(30, 5)]), np.repeat(["many", "few"], [60, 30])
-    new, sources = pictures(40, 5), np.arange(40)
+    X, y = np.concatenate([noisy(60, 2), noisy(30, 5)]), np.repeat(["many", "few"], [60, 30])
+    new, sources = noisy(40, 5), np.arange(40)
     report = quality(X, new, target=(y, ["few"] * 40), sources=sources)
     (few,) = report.classes
     assert few["separation"].verdict == few["copies"].verdict == "good"
     assert not few.columns
     for example in few.examples:
-        for address, picture in zip(
+        for address, image in zip(
             example.pictures, (X[example.source], new[example.row], X[example.nearest]), strict=True
         ):
             data = base64.b64decode(address.removeprefix("data:image/png;base64,"))
-            np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(data))), picture)
+            np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(data))), image)
     page = report.to_html()
     assert page.count("<img ") == 3 * len(few.examples)
     assert 'id="columns"' not in page
     copied = quality(X, X[60:], target=(y, y[60:])).classes[0]
     assert copied["copies"].value == 1.0
-    assert quality(X, pictures(40, 2), target=(y, ["few"] * 40)).classes[0][
+    assert quality(X, noisy(40, 2), target=(y, ["few"] * 40)).classes[0][
         "separation"
     ].verdict == "bad"  # fmt: skip
 

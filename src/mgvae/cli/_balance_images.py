@@ -74,8 +74,7 @@ def balance_folder(
     from mgvae.cli._output import check_output
     from mgvae.cli._summary import printable
     from mgvae.cli.report import check_page, show, write_page
-    from mgvae.images import read_folder, write_folder
-    from mgvae.images._folder import check_new_folder
+    from mgvae.images import check_new_folder, read_folder, write_folder
 
     started = time.perf_counter()
     if not dry_run:

@@ -1,5 +1,6 @@
 """A user's data <-> the float rows that a network sees."""
 
+from mgvae.codec._cells import LEVELS, NUMBERS, cell_numbers, cell_texts
 from mgvae.codec._columns import Column, Table, join_columns
 from mgvae.codec._infer import KindName, NumericScale
 from mgvae.codec._spans import Activation, LikelihoodName, Span
@@ -17,6 +18,8 @@ from mgvae.codec.samples import (
 )
 
 __all__ = [
+    "LEVELS",
+    "NUMBERS",
     "Activation",
     "Channels",
     "CodecOptions",
@@ -36,6 +39,8 @@ __all__ = [
     "TableSamples",
     "append_labels",
     "append_rows",
+    "cell_numbers",
+    "cell_texts",
     "join_columns",
     "only_labels",
     "only_rows",

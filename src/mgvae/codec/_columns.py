@@ -34,7 +34,7 @@ class CellTypeError(DataError, TypeError):
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column, and what is needed to give it back as it came.
+    """One column, with what is needed to restore its container's types.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class Table:
     array: NDArray[Any] | None = None
 
     def contiguous(self) -> Iterator[Column]:
-        """Give the columns one by one, each with its values side by side in memory.
+        """Yield the columns one by one, each with contiguous values.
 
         Columns of a row-major array are copied out in small groups, which is many times faster
         than walking through the whole array once for each.
@@ -115,7 +115,7 @@ class Table:
 
 
 def join_columns(parts: Sequence[Sequence[Column]]) -> list[Column]:
-    """Put decoded rows below each other.
+    """Concatenate decoded rows.
 
     Examples
     --------
@@ -157,5 +157,5 @@ def refuse_infinite(name: Hashable, values: NDArray[Any]) -> None:
 
 
 def ticks(values: NDArray[Any]) -> NDArray[Any]:
-    """Give dates and durations as the integers that they are; leave anything else."""
+    """Return dates and durations as their integers, and anything else unchanged."""
     return values.view(np.int64) if values.dtype.kind in "mM" else values

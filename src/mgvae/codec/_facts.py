@@ -106,14 +106,14 @@ class NumberFacts:
         self.count += values.size
 
     def sample(self) -> NDArray[Any]:
-        """Give the values kept for the quantiles, and both ends of the range."""
+        """Return the values kept for the quantiles, and both ends of the range."""
         if self._sample is None:
             raise ValueError("nothing was observed")
         ends = [end for end in (self.low, self.high) if end not in self._sample]
         return np.append(self._sample, np.array(ends, self._sample.dtype))
 
     def _keep(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Put some of the values into the sample, and give those."""
+        """Put some of the values into the sample, and return those."""
         start, stop = self.count, self.count + values.size
         self._depth = max(self._depth, (stop // (2 * _SAMPLE)).bit_length() - 1)
         while True:
@@ -205,7 +205,7 @@ class LevelFacts:
             self.naming = Naming()
 
     def ordered(self, declared: tuple[Level, ...] | None) -> list[Level]:
-        """Give the levels in the order of their type, or sorted."""
+        """Return the levels in the order of their type, or sorted."""
         if declared is not None:
             return [level for level in declared if level in self.counts]
         return sorted(self.counts)
@@ -242,6 +242,6 @@ class Naming:
             self.regular = self.regular and len(self.highest) <= 2
 
     def finish(self) -> tuple[str, int, int]:
-        """Give the prefix, the first free number and its width."""
+        """Return the prefix, the first free number and its width."""
         prefix = next((p for p in self.highest if p != _NEW), _NEW) if self.regular else _NEW
         return prefix, self.highest[prefix] + 1, self.width if self.regular else 0

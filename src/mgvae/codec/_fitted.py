@@ -17,7 +17,7 @@ __all__ = ["Fitted"]
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A column's kind, and what decoded cells need besides."""
+    """A column's kind, and what else is needed to restore its cells."""
 
     name: Hashable
     kind: Kind
@@ -29,7 +29,7 @@ class Fitted:
     n_missing: int
 
     def column(self, values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Column:
-        """Dress decoded cells as the column was."""
+        """Return decoded cells as a column of the type that was fitted."""
         if self.levels is not None:  # from positions in the levels seen to those declared
             place = {level: i for i, level in enumerate(self.levels)}
             values = np.array([place[v] for v in self.kind.categories or ()] or [0])[values]
@@ -46,7 +46,7 @@ class Fitted:
 
     @classmethod
     def of(cls, observed: Observed, kind: Kind) -> "Fitted":
-        """Keep what was seen of a column."""
+        """Store what was seen of a column."""
         return cls(
             name=observed.name,
             kind=kind,
@@ -59,7 +59,7 @@ class Fitted:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Give plain data."""
+        """Return plain data."""
         return {
             "name": plain(self.name),
             "kind": kind_to_dict(self.kind),
@@ -73,7 +73,7 @@ class Fitted:
 
     @classmethod
     def from_dict(cls, data: Any) -> "Fitted":
-        """Undo :meth:`to_dict`."""
+        """Invert :meth:`to_dict`."""
         given = Fields(data, "a column of the codec")
         name = read_name(given.any("name"))
         given.where = f"the codec's {label(name)}"

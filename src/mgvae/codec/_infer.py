@@ -124,7 +124,7 @@ class Observed:
         return NumberFacts(ticks=kind in "mM", watch=kind in "iu" and self.id_name)
 
     def _merge(self, column: Column) -> Column:
-        """Give what the cells so far and those of one more batch have in common."""
+        """Return what the cells so far and those of one more batch have in common."""
         old, new = self.column.values.dtype, column.values.dtype
         levels = column.levels
         if self.facts is not None and old != new:
@@ -294,7 +294,7 @@ def _scale(facts: NumberFacts, letter: str, numeric: NumericScale) -> Scale:
 
 
 def _calendar_step(divisor: int, dtype: str) -> int:
-    """Give the longest of day, hour, minute, second, ... that divides all ticks."""
+    """Return the longest of day, hour, minute, second, ... that divides all ticks."""
     if np.dtype(dtype).kind not in "mM":
         return 1
     unit, multiple = np.datetime_data(np.dtype(dtype))

@@ -37,20 +37,20 @@ class Kind(Protocol):
         """What decoded cells are positions in, if they are."""
 
     def spans(self, name: str, /) -> list[Span]:
-        """Say what the codes mean."""
+        """Describe the codes as spans."""
 
     def encode(self, column: Column, out: Codes, /) -> None:
         """Write the codes of a column's cells into ``out``, which holds zeros."""
 
     def decode(self, codes: Codes, rng: np.random.Generator, first: int, /) -> Cells:
-        """Turn codes into cells; ``first`` rows were decoded before these."""
+        """Decode codes to cells; ``first`` rows were decoded before these."""
 
     def note(self) -> str:
-        """Say in a few words what else is worth knowing."""
+        """Describe the column in a few words."""
 
 
 def flag_span(name: str) -> Span:
-    """Give the span of the flag that is 1 where a cell is missing."""
+    """Return the span of the flag that is 1 where a cell is missing."""
     return Span(f"{name} missing", 1, "sigmoid", "bernoulli", discrete=True)
 
 
@@ -112,7 +112,7 @@ class Numeric:
         return self._cells(numbers), codes[:, 1] > 0.5 if self.nullable else None
 
     def note(self) -> str:
-        """Give the range, or the number of values that come back."""
+        """Return the range, or the number of values that are reproduced."""
         if isinstance(self.scale, Quantile) and self.scale.snap:
             return f"{self.scale.values.size} values"
         kind = np.dtype(self.dtype).kind
@@ -122,7 +122,7 @@ class Numeric:
         return f"{self.low} to {self.high}" if kind in "iu" else f"{self.low:g} to {self.high:g}"
 
     def _numbers(self, column: Column) -> NDArray[np.float64]:
-        """Give floats; for integer cells their distance from the lowest."""
+        """Return floats; of integer cells, their distance from the lowest."""
         values, dtype = column.values, np.dtype(self.dtype)
         if column.missing is not None and column.missing.all():
             return np.zeros(len(values))
@@ -141,7 +141,7 @@ class Numeric:
         return distance(values, int(self.low), int(self.high))
 
     def _cells(self, numbers: NDArray[np.float64]) -> NDArray[Any]:
-        """Undo :meth:`_numbers`, rounding to what the cells can be."""
+        """Invert :meth:`_numbers`, rounding to values that the cells can have."""
         dtype = np.dtype(self.dtype)
         if dtype.kind not in "iumM":
             if self.decimals is not None:
@@ -156,7 +156,7 @@ class Numeric:
 
 
 def distance(values: NDArray[Any], low: int, high: int) -> NDArray[np.float64]:
-    """Give how far integers or ticks lie above ``low``, after clipping them to the range.
+    """Compute the distance of integers or ticks from ``low``, after clipping them to the range.
 
     Examples
     --------

@@ -17,7 +17,7 @@ __all__ = ["Constant", "Empty", "Identifier", "Levels", "Text", "as_cells"]
 
 
 def as_cells(levels: tuple[Level, ...], dtype: str) -> NDArray[Any]:
-    """Give levels as cells."""
+    """Return levels as cells."""
     if np.dtype(dtype).kind in "mM":
         return np.array(levels, np.int64).view(dtype)
     array = np.empty(len(levels), dtype)
@@ -94,7 +94,7 @@ class Levels:
         return as_cells(self.levels, self.dtype)[levels], missing
 
     def note(self) -> str:
-        """Give the number of levels."""
+        """Return the number of levels."""
         own = len(self.levels) - self._shared.size
         return f"{own} of {len(self.levels)} levels" if self._shared.size else f"{own} levels"
 
@@ -154,7 +154,7 @@ class Constant:
         return cells, codes[:, 0] > 0.5 if self.nullable else None
 
     def note(self) -> str:
-        """Give the value."""
+        """Return the value."""
         text = str(self.value if self.coded else as_cells((self.value,), self.dtype)[0])
         return text if len(text) <= 30 else text[:29] + "…"
 
@@ -186,7 +186,7 @@ class Empty:
         return np.zeros(len(codes), self.dtype), np.ones(len(codes), bool)
 
     def note(self) -> str:
-        """Say that nothing is known."""
+        """Return that nothing is known."""
         return "all missing"
 
 
@@ -243,7 +243,7 @@ class Identifier:
         return cells, missing
 
     def note(self) -> str:
-        """Say what becomes of new rows."""
+        """Describe what new rows get."""
         if self.missing_rate == 1:
             return "new rows are left missing"
         return f"new rows continue at {self.prefix}{self.start:0{self.width}d}"
@@ -275,7 +275,7 @@ class Text:
         return as_cells(self.texts, self.dtype)[drawn], missing
 
     def note(self) -> str:
-        """Say what becomes of new rows."""
+        """Describe what new rows get."""
         if self.missing_rate == 1:
             return "new rows are left missing"
         return f"new rows draw from {len(self.texts)} texts"

@@ -1,8 +1,8 @@
 """Linear interpolation between fixed knots: :func:`numpy.interp`, but several times as fast.
 
-``numpy.interp`` looks for a number's place among the knots by bisection, which a processor cannot
-foresee. Here an even grid is laid over the knots. The cell that a number falls into tells the last
-knot before the cell, and the few knots inside it are tried in turn. The cell is a rising function
+``numpy.interp`` finds a number's place among the knots by bisection, whose branches a processor
+cannot predict. Here an even grid covers the knots. Each cell of the grid stores the last knot
+before it, and the few knots inside the cell are tried in turn. The cell is a rising function
 of the number whatever its rounding, so that no knot is missed, and the outcome is that of
 ``numpy.interp`` to the bit.
 """
@@ -19,7 +19,7 @@ _MOST_TRIED = 4  # with more knots in one cell bisection is as good
 
 
 class Lookup:
-    """Interpolate between knots; beyond them, give the first or the last value.
+    """Interpolate between knots; beyond them, return the first or the last value.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ _LEVEL_TYPES = (str, bytes, bool, int, float)
 
 
 def plain(value: Any) -> Any:
-    """Give a field's value as JSON can hold it; what it cannot, as text.
+    """Return a field's value as JSON can hold it, as text if JSON cannot.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def plain(value: Any) -> Any:
 
 
 def unplain(value: Any) -> Any:
-    """Undo :func:`plain` for a level or a column's name."""
+    """Invert :func:`plain` for a level or a column's name."""
     if isinstance(value, list):
         return tuple(unplain(item) for item in value)
     if isinstance(value, dict) and list(value) == ["bytes"]:
@@ -64,7 +64,7 @@ def unplain(value: Any) -> Any:
 
 
 def read_name(value: Any) -> Hashable:
-    """Undo :func:`plain` for a column's name: text, a number, nothing, or several of these."""
+    """Invert :func:`plain` for a column's name: text, a number, nothing, or several of these."""
     name = unplain(value)
     for part in name if isinstance(name, tuple) else (name,):
         if not isinstance(part, str | bytes | bool | int | float | None):
@@ -138,13 +138,13 @@ class Fields:
 
 
 def kind_to_dict(kind: Kind) -> dict[str, Any]:
-    """Give a kind as plain data."""
+    """Return a kind as plain data."""
     values = {f.name: plain(getattr(kind, f.name)) for f in fields(kind)}  # type: ignore[arg-type]
     return {"form": kind.form, **values}
 
 
 def kind_from_dict(data: Any, where: str) -> Kind:
-    """Undo :func:`kind_to_dict`."""
+    """Invert :func:`kind_to_dict`."""
     given = Fields(data, where)
     kind = _BUILDERS[given.choose("form", _BUILDERS)](given)
     given.finish()

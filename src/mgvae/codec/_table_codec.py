@@ -50,7 +50,7 @@ class ColumnSummary:
 class TableCodec:
     """Encode and decode tables with columns of every kind.
 
-    What each column is, is found from its type and values, or asked for by ``column_types``:
+    The kind of each column is inferred from its type and values, or set by ``column_types``:
 
     continuous, integer, datetime, duration
         One output, see ``numeric``; decoded cells stay inside the range seen and keep the type,
@@ -160,7 +160,7 @@ class TableCodec:
         return self
 
     def encode(self, table: Table) -> NDArray[np.float32]:
-        """Give a table as float rows.
+        """Encode a table as float rows.
 
         A level never seen becomes one of the rare ones if the column has such, else all zeros; a
         number outside the range seen counts as its nearest end; a missing cell in a column that
@@ -177,7 +177,7 @@ class TableCodec:
     def decode(
         self, encoded: NDArray[Any], rng: np.random.Generator, *, first: int = 0
     ) -> list[Column]:
-        """Give float rows as columns.
+        """Decode float rows to columns.
 
         Parameters
         ----------
@@ -201,14 +201,14 @@ class TableCodec:
         ]
 
     def describe(self) -> list[ColumnSummary]:
-        """Say what every column was found to be."""
+        """Describe what every column was found to be."""
         return [
             ColumnSummary(c.name, c.kind.kind, c.dtype, c.n_missing, c.kind.note())
             for c in self._columns
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the fitted codec as plain data that JSON can hold."""
+        """Return the fitted codec as plain data that JSON can hold."""
         return {
             "version": _VERSION,
             "named": self.named,
@@ -218,12 +218,12 @@ class TableCodec:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "TableCodec":
-        """Restore a codec that encodes and decodes as the one that gave the data.
+        """Restore a codec that encodes and decodes like the one stored in the data.
 
         Raises
         ------
         mgvae.errors.DataError
-            If the data are not what :meth:`to_dict` gives.
+            If the data are not what :meth:`to_dict` returns.
 
         Examples
         --------
@@ -315,7 +315,7 @@ class TableCodec:
 
 
 def _with_activation(kinds: list[Kind], options: Options) -> list[Kind]:
-    """Let the outputs of unscaled numbers be bounded as the numbers are."""
+    """Bound the outputs of unscaled numbers as the numbers are bounded."""
     numeric = [kind for kind in kinds if isinstance(kind, Numeric)]
     if options.numeric != "identity" or not numeric:
         return kinds

@@ -1,9 +1,9 @@
-"""Pictures <-> the rows that a network sees.
+"""Images <-> the rows that a network sees.
 
-A row holds a picture's values between 0 and 1, all of the first channel, then all of the second.
-Bytes stay bytes: rows of uint8 pictures are uint8, a quarter of the memory, and become numbers
-between 0 and 1 only when a batch is taken. What comes in goes out: shape, order of the channels,
-type and range.
+A row holds an image's values between 0 and 1, all of the first channel, then all of the second.
+Bytes stay bytes: rows of uint8 images are uint8, a quarter of the memory, and become numbers
+between 0 and 1 only when a batch is taken. Decoding restores shape, order of the channels, type and
+range.
 """
 
 import math
@@ -32,7 +32,7 @@ _VERSION = 1
 
 
 def are_images(X: object, sample_shape: Sequence[int] | None = None) -> bool:
-    """Tell whether data are pictures: each sample has two axes or more, or is declared so.
+    """Return whether data are images: samples of two or more axes, or declared so.
 
     Examples
     --------
@@ -45,35 +45,35 @@ def are_images(X: object, sample_shape: Sequence[int] | None = None) -> bool:
     if isinstance(X, list | tuple):
         try:
             return len(X) > 0 and np.ndim(X[0]) >= 2
-        except ValueError:  # cells of several lengths: whatever it is, it is no picture
+        except ValueError:  # cells of several lengths, which no image has
             return False
     return getattr(X, "ndim", 2) >= 3
 
 
 class ImageCodec:
-    """Encode and decode pictures.
+    """Encode and decode images.
 
-    Accepted are arrays (N, H, W), (N, H, W, C) and (N, C, H, W), or (N, H * W * C) with
-    ``sample_shape``. The sides are 8 to 128 pixels. Values are uint8; other integers from 0 to 255;
-    booleans; or floats, whose range is found when fitting: 0 to 1, -1 to 1 (if any is negative), or
-    0 to the next full scale of 15, 16, 31, 63, 127 or 255.
+    Arrays of the shape (N, H, W), (N, H, W, C) or (N, C, H, W) are accepted, and with
+    ``sample_shape`` rows (N, H * W * C). The sides are 8 to 128 pixels. Values are uint8; other
+    integers from 0 to 255; booleans; or floats. The range of floats is found when fitting: 0 to 1,
+    -1 to 1 (if any is negative), or 0 to the next full scale of 15, 16, 31, 63, 127 or 255.
 
     Parameters
     ----------
     sample_shape : sequence of int, optional
-        Shape of one picture, (H, W), (H, W, C) or (C, H, W), for data with one row per picture.
+        Shape of one image, (H, W), (H, W, C) or (C, H, W), for data with one row per image.
     channels : {"first", "last"}, optional
         Where the channels are. Needed only when the shape does not say: when both ends, or neither,
         have the length 1, 3 or 4.
     likelihood : {"bernoulli", "squared_error", "gaussian"}
-        How a picture is scored.
+        How an image is scored.
 
     Attributes
     ----------
     shape : (int, int, int)
         Channels, height and width.
     spans : tuple of Span
-        What a row means: one picture.
+        What a row means: one image.
     width : int
         Length of a row.
 
@@ -111,7 +111,7 @@ class ImageCodec:
         self.flat = False
 
     def read(self, X: Any) -> NDArray[Any]:
-        """Give X as an array of pictures (N, H, W), (N, H, W, C) or (N, C, H, W).
+        """Return X as an array of images (N, H, W), (N, H, W, C) or (N, C, H, W).
 
         Raises
         ------
@@ -169,11 +169,11 @@ class ImageCodec:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """What a row means: one picture."""
+        """What a row means: one image."""
         return (Span("image", self.width, "sigmoid", self.likelihood),)
 
     def encode(self, X: Any) -> NDArray[Any]:
-        """Give pictures as rows (n, width): uint8 if they are, else float32 between 0 and 1."""
+        """Encode images as rows (n, width), uint8 if they are, else float32 between 0 and 1."""
         images = self.read(X)
         self._check(images)
         if self.layout == "last":
@@ -187,14 +187,14 @@ class ImageCodec:
         return scaled
 
     def pack(self, encoded: NDArray[Any]) -> NDArray[Any]:
-        """Give a network's rows in the type of :meth:`encode`, so that they take no more memory."""
+        """Convert a network's rows to the type of :meth:`encode`, which takes no more memory."""
         if self.dtype != np.uint8 or encoded.dtype == np.uint8:
             return encoded
         rounded: NDArray[np.uint8] = (np.clip(encoded, 0.0, 1.0) * 255.0).round().astype(np.uint8)
         return rounded
 
     def decode(self, encoded: NDArray[Any]) -> NDArray[Any]:
-        """Give rows as pictures of the kind that was learned, or as rows if they came so."""
+        """Decode rows to images of the kind that was fitted, or to rows if these were given."""
         if encoded.ndim != 2 or encoded.shape[1] != self.width:
             raise DataError(
                 f"encoded has shape {encoded.shape}, but the codec's rows have {self.width} values."
@@ -220,7 +220,7 @@ class ImageCodec:
         return values.astype(self.dtype)
 
     def to_dict(self) -> dict[str, Any]:
-        """Give the fitted codec as plain data that JSON can hold."""
+        """Return the fitted codec as plain data that JSON can hold."""
         return {
             "version": _VERSION,
             "shape": list(self.shape),
@@ -235,7 +235,7 @@ class ImageCodec:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """Restore a codec that encodes and decodes as the one that gave the data.
+        """Restore a codec that encodes and decodes like the one stored in the data.
 
         Examples
         --------
@@ -271,7 +271,7 @@ class ImageCodec:
         return codec
 
     def _check(self, images: NDArray[Any]) -> None:
-        """Raise if pictures are not of the kind that was learned."""
+        """Raise if images are not of the kind that was fitted."""
         c, h, w = self.shape
         wanted = {None: (h, w), "first": (c, h, w), "last": (h, w, c)}[self.layout]
         if images.shape[1:] != wanted:

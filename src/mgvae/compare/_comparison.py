@@ -118,7 +118,7 @@ class Comparison:
 
     def to_html(self) -> str:
         """Give a page that needs nothing but itself; jinja2 (``mgvae[report]``) makes it."""
-        from mgvae.report._page import render
+        from mgvae.report.page import render
 
         return render("compare.html", {"found": self, "metrics": METRICS})
 

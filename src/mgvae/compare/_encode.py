@@ -7,8 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from mgvae.codec import Column, KindName, TableCodec, read_table
-from mgvae.report._data import LEVELS, NUMBERS, cell_texts, numbers
+from mgvae.codec import (
+    LEVELS,
+    NUMBERS,
+    Column,
+    KindName,
+    TableCodec,
+    cell_numbers,
+    cell_texts,
+    read_table,
+)
 
 __all__ = ["Indicators", "Numbers"]
 
@@ -49,7 +57,7 @@ class Numbers(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 levels = np.unique(cell_texts(column))
                 self.facts_.append({level: code for code, level in enumerate(levels)})
             else:
-                values = numbers(column)
+                values = cell_numbers(column)
                 self.facts_.append((np.median(values), values.mean(), values.std() or 1.0))
         return self
 
@@ -102,6 +110,6 @@ def _coded(column: Column, facts: Any) -> Floats:
     out = np.full(len(column.values), median, np.float64)
     present = slice(None) if column.missing is None else ~column.missing
     if column.missing is None or not column.missing.all():
-        out[present] = numbers(column)
+        out[present] = cell_numbers(column)
     scaled: Floats = (out - mean) / scale
     return scaled

@@ -1,8 +1,9 @@
-"""One image file <-> an array of bytes."""
+"""One image file <-> an array of bytes. The only module that reads and writes image formats."""
 
+import io
 import os
 import warnings
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,16 @@ from mgvae.errors import DataError, MGVAEError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["SUFFIXES", "UnreadableError", "is_grey", "load_image", "open_image", "save_image"]
+__all__ = [
+    "SUFFIXES",
+    "UnreadableError",
+    "is_grey",
+    "load_image",
+    "open_image",
+    "pillow",
+    "png_bytes",
+    "save_image",
+]
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
 """How the names of image files end."""
@@ -26,23 +36,39 @@ class UnreadableError(MGVAEError, ValueError):
     """An image file that cannot be used; the message says why, without the file's name."""
 
 
+def pillow() -> Any:
+    """Return the module ``PIL``, an optional package, with the parts that are used here.
+
+    Raises
+    ------
+    mgvae.errors.DataError
+        If Pillow is not installed.
+    """
+    try:
+        import PIL.Image
+        import PIL.ImageDraw
+        import PIL.ImageOps
+    except ImportError:
+        raise DataError(
+            "reading and writing images needs Pillow: pip install 'mgvae[images]'."
+        ) from None
+    return PIL
+
+
 def open_image(file: str | os.PathLike[str] | IO[bytes]) -> "Image":
-    """Open an image by its header; its pixels are not read yet.
+    """Open an image and read its header, but not its pixels yet.
 
     Raises
     ------
     UnreadableError
         If it is no image, smaller than 8 pixels or larger than 100 million pixels.
     """
-    try:
-        from PIL import Image
-    except ImportError:
-        raise DataError("reading images needs Pillow: pip install 'mgvae[images]'.") from None
+    pil = pillow()
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # Pillow's own about large images; see below
-            image = Image.open(file, formats=("PNG", "JPEG", "WEBP", "BMP"))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+            image: Image = pil.Image.open(file, formats=("PNG", "JPEG", "WEBP", "BMP"))
+    except (OSError, ValueError, SyntaxError, pil.Image.DecompressionBombError) as error:
         raise UnreadableError(_reason(error)) from error
     width, height = image.size
     if min(width, height) < _TINY:
@@ -55,7 +81,7 @@ def open_image(file: str | os.PathLike[str] | IO[bytes]) -> "Image":
 
 
 def is_grey(image: "Image") -> bool:
-    """Tell by its header whether an image has no colour."""
+    """Return whether an image has no colour, according to its header."""
     return image.mode in _GREY
 
 
@@ -69,39 +95,54 @@ def load_image(image: "Image", size: tuple[int, int], *, grey: bool) -> NDArray[
     size : (int, int)
         Height and width wanted.
     grey : bool
-        Whether to give (H, W) grey values, or (H, W, 3) colours. What is transparent is white.
+        Whether to return (H, W) grey values, or (H, W, 3) colours. Transparent pixels become white.
 
     Raises
     ------
     UnreadableError
         If the file is broken.
     """
-    from PIL import Image, ImageOps
-
+    pil = pillow()
     height, width = size
     try:
         with image:
             longest = 2 * max(size)
             image.draft("L" if grey else "RGB", (longest, longest))  # a large JPEG, read small
-            upright = ImageOps.exif_transpose(image)
+            upright = pil.ImageOps.exif_transpose(image)
             if upright.mode in ("I", "I;16", "F"):
                 upright = upright.point(lambda value: value / 256.0).convert("L")
             elif "A" in upright.getbands() or "transparency" in upright.info:
                 upright = upright.convert("RGBA")
-                paper = Image.new("RGBA", upright.size, (255, 255, 255, 255))
-                upright = Image.alpha_composite(paper, upright)
+                paper = pil.Image.new("RGBA", upright.size, (255, 255, 255, 255))
+                upright = pil.Image.alpha_composite(paper, upright)
             upright = upright.convert("L" if grey else "RGB")
-            fitted = ImageOps.fit(upright, (width, height), Image.Resampling.BICUBIC)
+            fitted = pil.ImageOps.fit(upright, (width, height), pil.Image.Resampling.BICUBIC)
             return np.asarray(fitted)
-    except (OSError, ValueError, SyntaxError, EOFError, Image.DecompressionBombError) as error:
+    except (OSError, ValueError, SyntaxError, EOFError, pil.Image.DecompressionBombError) as error:
         raise UnreadableError(_reason(error)) from error
 
 
-def save_image(pixels: NDArray[np.uint8], path: str | os.PathLike[str]) -> None:
-    """Write (H, W) or (H, W, 3) bytes as a PNG."""
-    from PIL import Image
+def save_image(pixels: NDArray[np.uint8], file: str | os.PathLike[str] | IO[bytes]) -> None:
+    """Write bytes of shape (H, W), (H, W, 1) or (H, W, 3) as a PNG.
 
-    Image.fromarray(pixels).save(path, format="PNG")
+    Of more than three channels the first three are written, of two the first.
+    """
+    if pixels.ndim == 3:
+        pixels = pixels[..., :3] if pixels.shape[2] >= 3 else pixels[..., 0]
+    pillow().Image.fromarray(pixels).save(file, format="PNG")
+
+
+def png_bytes(pixels: NDArray[np.uint8]) -> bytes:
+    """Return a PNG file as bytes; see :func:`save_image`.
+
+    Examples
+    --------
+    >>> png_bytes(np.zeros((8, 8, 1), np.uint8))[1:4]
+    b'PNG'
+    """
+    file = io.BytesIO()
+    save_image(pixels, file)
+    return file.getvalue()
 
 
 def _reason(error: BaseException) -> str:

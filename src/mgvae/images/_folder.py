@@ -130,7 +130,7 @@ def read_folder(
 
 
 def _image_files(root: Path) -> list[str]:
-    """Give the image files below a folder, relative to it, in order of their names."""
+    """Return the image files below a folder, relative to it, in order of their names."""
     found: list[str] = []
     for folder, below, names in os.walk(root):
         below[:] = sorted(name for name in below if not name.startswith("."))
@@ -251,7 +251,7 @@ def _place(source: Path, target: Path, *, link: bool) -> None:
 
 
 def _free_prefix(files: Sequence[str]) -> str:
-    """Give a beginning for new names that no original has."""
+    """Return a prefix for new names that no original has."""
     prefix = "synthetic-"
     while any(Path(name).name.startswith(prefix) for name in files):
         prefix = f"new-{prefix}"

@@ -1,4 +1,4 @@
-"""Pictures of translations, as in the paper's figures."""
+"""Grids of translations, as in the paper's figures."""
 
 import textwrap
 from collections.abc import Mapping, Sequence
@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from mgvae.codec.images import ImageCodec
 from mgvae.common.runtime import seed_sequence
 from mgvae.errors import ParameterError
+from mgvae.images._files import pillow
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["grid", "to_bytes"]
+__all__ = ["grid", "image_bytes"]
 
 _GAP, _MARGIN, _TITLE = 2, 6, 14  # pixels
 _SMALLEST = 32  # images are magnified to at least this side
@@ -31,18 +32,18 @@ def grid(
 ) -> "Image":
     """Draw majority images with their translations to the right.
 
-    Each row belongs to one image of ``X_majority``, which stands in the first column. The blocks
-    side by side are the classes, those under each other the samplers.
+    Each row belongs to one image of ``X_majority``, which is in the first column. Classes are
+    blocks side by side; samplers are blocks below each other.
 
     Parameters
     ----------
     samplers : fitted sampler, or mapping of str to fitted sampler
-        What translates; a mapping names several. One that cannot translate, as a GAN cannot,
+        What translates; a mapping names several. A sampler that cannot translate, such as a GAN,
         shows generated images instead.
     X_majority : array of images
-        Majority images, as few as there shall be rows.
+        Majority images, one for each row of the grid.
     labels : sequence, optional
-        The classes to show; all that the sampler generates unless given.
+        The classes to show; by default all that the sampler generates.
     columns : int
         Translations of each image to each class.
     reference : bool
@@ -52,8 +53,8 @@ def grid(
 
     Returns
     -------
-    picture : PIL.Image.Image
-        ``picture.save("grid.png")`` writes it.
+    image : PIL.Image.Image
+        ``image.save("grid.png")`` writes it.
 
     Examples
     --------
@@ -73,7 +74,7 @@ def grid(
     seeds = seed_sequence(random_state).spawn(len(named))
     blocks: list[list[tuple[str, NDArray[np.uint8]]]] = []
     for (name, sampler), seed in zip(named.items(), seeds, strict=True):
-        given = to_bytes(X_majority, sampler.codec_)[:, None]
+        given = image_bytes(X_majority, sampler.codec_)[:, None]
         row = [("", given)] if reference else []
         for label in _labels(sampler, labels):
             made = _translations(sampler, X_majority, label, columns, seed)
@@ -82,14 +83,14 @@ def grid(
     return _draw(blocks)
 
 
-def to_bytes(X: Any, codec: ImageCodec) -> NDArray[np.uint8]:
-    """Give images as bytes, (N, H, W, C), whatever their range and order.
+def image_bytes(X: Any, codec: ImageCodec) -> NDArray[np.uint8]:
+    """Return images as bytes of shape (N, H, W, C), whatever their range and order.
 
     Examples
     --------
     >>> import numpy as np
     >>> X = np.ones((2, 8, 8), np.float32)
-    >>> to_bytes(X, ImageCodec().fit(X)).shape, to_bytes(X, ImageCodec().fit(X)).max()
+    >>> image_bytes(X, ImageCodec().fit(X)).shape, image_bytes(X, ImageCodec().fit(X)).max()
     ((2, 8, 8, 1), np.uint8(255))
     """
     encoded = codec.encode(X)
@@ -107,40 +108,39 @@ def _labels(sampler: Any, labels: Sequence[Any] | None) -> list[Any]:
 def _translations(
     sampler: Any, X: Any, label: Any, columns: int, seeds: np.random.SeedSequence
 ) -> NDArray[np.uint8]:
-    """Give (rows, columns, H, W, C) translations."""
+    """Return translations of shape (rows, columns, H, W, C)."""
     made = []
     for child in seeds.spawn(columns):
         try:
             images = sampler.translate(X, label, random_state=child)
         except ParameterError:
             images = sampler.generate(len(X), label, random_state=child)
-        made.append(to_bytes(images, sampler.codec_))
+        made.append(image_bytes(images, sampler.codec_))
     return np.stack(made, 1)
 
 
 def _draw(blocks: list[list[tuple[str, NDArray[np.uint8]]]]) -> "Image":
-    from PIL import Image, ImageDraw
-
+    pil = pillow()
     colour = any(cells.shape[-1] >= 3 for row in blocks for _, cells in row)
     mode, paper, ink = ("RGB", (255, 255, 255), (0, 0, 0)) if colour else ("L", 255, 0)
     rows = [[(title, _tile(cells)) for title, cells in row] for row in blocks]
     width = max(sum(t.shape[1] + _MARGIN for _, t in row) for row in rows) + _MARGIN
     heights = [max(t.shape[0] for _, t in row) + _TITLE + _MARGIN for row in rows]
-    picture = Image.new(mode, (width, sum(heights) + _MARGIN), paper)
-    draw = ImageDraw.Draw(picture)
+    image: Image = pil.Image.new(mode, (width, sum(heights) + _MARGIN), paper)
+    draw = pil.ImageDraw.Draw(image)
     top = _MARGIN
     for row, height in zip(rows, heights, strict=True):
         left = _MARGIN
         for title, tile in row:
             draw.text((left, top), textwrap.shorten(title, tile.shape[1] // 6 or 1), fill=ink)
-            picture.paste(Image.fromarray(tile).convert(mode), (left, top + _TITLE))
+            image.paste(pil.Image.fromarray(tile).convert(mode), (left, top + _TITLE))
             left += tile.shape[1] + _MARGIN
         top += height
-    return picture
+    return image
 
 
 def _tile(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Lay (rows, columns, H, W, C) out as one picture (H', W') or (H', W', 3)."""
+    """Arrange (rows, columns, H, W, C) as one image (H', W') or (H', W', 3)."""
     cells = cells[..., :3] if cells.shape[-1] >= 3 else cells[..., :1]
     times = -(-_SMALLEST // min(cells.shape[2:4]))
     cells = cells.repeat(times, 2).repeat(times, 3)

@@ -40,7 +40,7 @@ from mgvae.methods.settings import (
     setting,
 )
 from mgvae.model.likelihood import Likelihood
-from mgvae.model.vae import join
+from mgvae.model.vae import with_condition
 from mgvae.networks import dcgan, is_small, mlp
 from mgvae.training import Callback, History, Player, train
 from mgvae.training.checkpoints import StageFile
@@ -201,7 +201,7 @@ class GAN(nn.Module):
 
     def rows(self, noise: Tensor, condition: Tensor, generator: torch.Generator) -> Tensor:
         """Make rows, with gradient; what is discrete is drawn straight through."""
-        raw = self.generator(join(noise, condition))
+        raw = self.generator(with_condition(noise, condition))
         mean = self.likelihood.mean(raw)
         drawn = self.likelihood.draw(raw, generator, numeric_noise=False)
         return mean + (drawn - mean).detach()
@@ -274,7 +274,7 @@ def fit_adversarial(
     def generator_loss(step: int) -> dict[str, Tensor]:  # noqa: ARG001
         drawn = draw()
         fake = gan.rows(drawn.noise, drawn.condition, generator)
-        logits = gan.discriminator(join(fake, drawn.condition)).squeeze(-1)
+        logits = gan.discriminator(with_condition(fake, drawn.condition)).squeeze(-1)
         truth = torch.ones_like(logits)
         return {"generator": functional.binary_cross_entropy_with_logits(logits, truth)}
 
@@ -309,9 +309,9 @@ def _judge(discriminator: nn.Module, real: Tensor, fake: Tensor, condition: Tens
     """
     mixing = any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in discriminator.modules())
     if mixing:
-        parts = [discriminator(join(rows, condition)) for rows in (real, fake)]
+        parts = [discriminator(with_condition(rows, condition)) for rows in (real, fake)]
         return torch.cat(parts).squeeze(-1)
-    both = join(torch.cat([real, fake]), condition.repeat(2, 1))
+    both = with_condition(torch.cat([real, fake]), condition.repeat(2, 1))
     logits: Tensor = discriminator(both).squeeze(-1)
     return logits
 

@@ -37,7 +37,7 @@ from mgvae.methods.settings import (
     setting,
 )
 from mgvae.model.likelihood import Likelihood
-from mgvae.model.vae import VAE, elbo, join
+from mgvae.model.vae import VAE, elbo, with_condition
 from mgvae.networks import Network, Precision, choose_bodies
 from mgvae.training import Callback, History, Player, train
 from mgvae.training.checkpoints import StageFile
@@ -270,7 +270,7 @@ def generate_conditional(
     made = [torch.empty(0, vae.likelihood.width)]
     for size in block_sizes(n):
         z = temperature * torch.randn(size, vae.latent_size, generator=generator, device=device)
-        raw = vae.decoder(join(z, condition.to(device).expand(size, -1)))
+        raw = vae.decoder(with_condition(z, condition.to(device).expand(size, -1)))
         drawn = vae.likelihood.draw(raw, generator, numeric_noise=decoder_output == "sample")
         made.append(drawn.cpu())
     return torch.cat(made)
@@ -309,6 +309,6 @@ def translate_conditional(
     device = vae.log_variance.device
     generator = torch_generator(seeds, device)
     x = encoded.to(device)
-    z = vae.mean(join(x, source.to(device).expand(len(x), -1)))
-    raw = vae.decoder(join(z, target.to(device).expand(len(x), -1)))
+    z = vae.mean(with_condition(x, source.to(device).expand(len(x), -1)))
+    raw = vae.decoder(with_condition(z, target.to(device).expand(len(x), -1)))
     return vae.likelihood.draw(raw, generator, numeric_noise=decoder_output == "sample").cpu()

@@ -1,7 +1,7 @@
 r"""Elastic weight consolidation: Eqs. 5 and 6 of the paper.
 
-The Fisher information of a parameter, Eq. 5, at the pre-trained weights :math:`\Psi_+` and on data
-that the pre-trained model generates, is taken in its gradient form,
+Eq. 5 is the Fisher information of each parameter at the pre-trained weights :math:`\Psi_+`, on data
+that the pre-trained model generates. It is taken in its gradient form,
 
 .. math:: F_i = E_x \Bigl[ \Bigl( \frac{\partial}{\partial \Psi_i} O(\Psi_+; x) \Bigr)^2 \Bigr],
 
@@ -33,7 +33,7 @@ def fisher_diagonal(
     module : torch.nn.Module
         The model; its parameters are held fixed.
     log_likelihood : callable
-        Called as ``log_likelihood(module, *sample)`` with one entry of each of ``samples``; gives
+        Called as ``log_likelihood(module, *sample)`` with one entry of each of ``samples``; returns
         a scalar.
     *samples : Tensor
         Tensors whose first axis is the sample: the generated rows and their noise.
@@ -54,23 +54,23 @@ def fisher_diagonal(
     >>> fisher["weight"].item()  # the gradient is x: (1 + 4) / 2
     2.5
     """
-    weights = {name: p.detach() for name, p in module.named_parameters()}
+    psi = {name: p.detach() for name, p in module.named_parameters()}
 
-    def single(weights: dict[str, Tensor], *sample: Tensor) -> Tensor:
-        return functional_call(_Call(module, log_likelihood), _under_module(weights), sample)  # type: ignore[no-any-return]
+    def single(psi: dict[str, Tensor], *sample: Tensor) -> Tensor:
+        return functional_call(_Call(module, log_likelihood), _under_module(psi), sample)  # type: ignore[no-any-return]
 
     gradients = vmap(grad(single), in_dims=(None, *[0] * len(samples)))
     n = samples[0].shape[0]
-    total = {name: torch.zeros_like(p) for name, p in weights.items()}
+    total = {name: torch.zeros_like(p) for name, p in psi.items()}
     for start in range(0, n, chunk):
-        part = gradients(weights, *(s[start : start + chunk] for s in samples))
+        part = gradients(psi, *(s[start : start + chunk] for s in samples))
         for name, gradient in part.items():
             total[name] += gradient.square().sum(0)
     return {name: value / n for name, value in total.items()}
 
 
 class _Call(nn.Module):
-    """Let a function of a module be called with other weights in its place."""
+    """A function of a module, as a module: functional_call can then replace its weights."""
 
     def __init__(self, module: nn.Module, function: Callable[..., Tensor]) -> None:
         super().__init__()
@@ -81,12 +81,12 @@ class _Call(nn.Module):
         return self.function(self.module, *sample)
 
 
-def _under_module(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {f"module.{name}": weight for name, weight in weights.items()}
+def _under_module(psi: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {f"module.{name}": weight for name, weight in psi.items()}
 
 
 class Consolidation:
-    """The penalty of Eq. 6: how far important weights have moved.
+    """The penalty of Eq. 6, which grows as important weights move away from where they were.
 
     Parameters
     ----------
@@ -114,9 +114,9 @@ class Consolidation:
         self.fisher = dict(fisher)
 
     def penalty(self, module: nn.Module) -> Tensor:
-        """Give lambda times the weighted sum of squared moves, as a scalar with gradient."""
+        r"""Compute :math:`\lambda \sum_i F_i (\Psi_i - \Psi_{+,i})^2`, a scalar with a gradient."""
         moves = [
-            (self.fisher[name] * (p - self.anchor[name]).square()).sum()
-            for name, p in module.named_parameters()
+            (self.fisher[name] * (psi - self.anchor[name]).square()).sum()
+            for name, psi in module.named_parameters()
         ]
         return self.weight * torch.stack(moves).sum()

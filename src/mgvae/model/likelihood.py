@@ -1,7 +1,8 @@
-r"""The decoder's likelihood :math:`p(x \mid z)`, span by span.
+r"""The decoder's likelihood :math:`p(x \mid z)` of Eqs. 3 and 4, span by span.
 
 The codec says what every run of outputs means (:class:`mgvae.codec.Span`); this module scores and
-draws accordingly. With the decoder's raw outputs :math:`a` and means :math:`m = f(a)`:
+draws accordingly. Given :math:`z`, outputs are independent, so :math:`\log p(x \mid z)` is the sum
+of these scores, with the decoder's raw outputs :math:`a` and means :math:`m = f(a)`:
 
 ============== ================================================================================
 squared_error  :math:`-(x-m)^2`, as published: the Gaussian with variance 1/2 less its constant
@@ -10,20 +11,19 @@ bernoulli      :math:`x \log m + (1-x)\log(1-m)`, for values in [0, 1]
 categorical    :math:`\sum_k x_k \log m_k` over the levels of one category
 ============== ================================================================================
 
-The values of a missing cell are placeholders: they are left out of the sum.
+The values of a missing cell are placeholders. They are left out of the sum.
 """
 
 import math
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
 from mgvae.codec import Span
+from mgvae.model import kernels
 
 __all__ = ["Likelihood"]
 
@@ -42,7 +42,7 @@ class Likelihood(nn.Module):
     Attributes
     ----------
     log_variance : torch.nn.Parameter of shape (width,)
-        Log-variances of the Gaussian outputs (the others' are not used).
+        Log-variances of the Gaussian outputs; those of other outputs are not used.
 
     Examples
     --------
@@ -65,32 +65,36 @@ class Likelihood(nn.Module):
         if self.log_variance is not None:
             nn.init.zeros_(self.log_variance)
 
-    def variance_parameters(self) -> list[nn.Parameter]:
-        """Give the parameters that may learn faster than the weights."""
-        return [] if self.log_variance is None else [self.log_variance]
-
     def mean(self, raw: Tensor) -> Tensor:
-        """Turn raw outputs into means: values, or probabilities."""
+        """Compute the means m = f(a): values, or probabilities."""
         parts = [block.mean(raw[..., block.slice]) for block in self.blocks]
         return parts[0] if len(parts) == 1 else torch.cat(parts, -1)
 
-    def log_prob(self, x: Tensor, raw: Tensor) -> Tensor:
-        """Score encoded rows ``x`` of shape (..., width); give shape (...)."""
-        total: Tensor | None = None
-        for block in self.blocks:
-            part = block.log_prob(x, raw, self._block_log_variance(block))
-            total = part if total is None else total + part
-        if total is None:
-            return raw.new_zeros(raw.shape[:-1])
-        return total
+    def log_prob(self, x: Tensor, raw: Tensor, *, fast: bool = False) -> Tensor:
+        """Compute log p(x|z) of encoded rows from the decoder's outputs.
 
-    def learn(self, x: Tensor, raw: Tensor) -> Tensor:
-        """Give what :meth:`log_prob` gives, by a gradient of fewer passes where there is one."""
-        block = self.blocks[0]
-        if len(self.blocks) > 1 or block.likelihood != "squared_error" or block.masked:
-            return self.log_prob(x, raw)
-        score: Tensor = _SquaredError.apply(x, raw, block)  # type: ignore[no-untyped-call]
-        return score
+        Parameters
+        ----------
+        x, raw : Tensor of shape (..., width)
+            Encoded rows and raw outputs.
+        fast : bool
+            Whether to use the hand-written gradient where there is one. It has no second
+            derivative.
+
+        Returns
+        -------
+        log_density : Tensor of shape (...)
+            One number for each row.
+        """
+        if not self.blocks:
+            return raw.new_zeros(raw.shape[:-1])
+        first, *others = self.blocks
+        if fast and not others and first.is_plain_squared_error:
+            return kernels.squared_error(x, raw, first.activation)
+        total = first.log_prob(x, raw, self._block_log_variance(first))
+        for block in others:
+            total = total + block.log_prob(x, raw, self._block_log_variance(block))
+        return total
 
     def draw(self, raw: Tensor, generator: torch.Generator, *, numeric_noise: bool) -> Tensor:
         """Draw encoded rows from raw outputs; see :meth:`realise`."""
@@ -99,11 +103,11 @@ class Likelihood(nn.Module):
     def realise(
         self, mean: Tensor, generator: torch.Generator, *, numeric_noise: bool = False
     ) -> Tensor:
-        """Turn means into encoded rows.
+        """Convert means to encoded rows.
 
-        Categories and flags are always drawn from their probabilities, for they have no mean that
-        is a value; numbers are drawn with ``numeric_noise`` and are their means without. Means
-        that have been moved out of their range are brought back.
+        Categories and flags are always drawn from their probabilities, because their means are no
+        values. Numbers are drawn with ``numeric_noise`` and are their means without. Means outside
+        of their range are clipped to it.
         """
         parts = [
             block.realise(
@@ -120,7 +124,7 @@ class Likelihood(nn.Module):
 
 
 def _blocks(spans: Sequence[Span]) -> "list[_Block]":
-    """Join neighbouring spans that are scored alike, so that one operation serves them all."""
+    """Group neighbouring spans that are scored alike, so that one operation serves them all."""
     blocks = []
     start = 0
     for _, run in groupby(spans, lambda s: (s.activation, s.likelihood, s.discrete)):
@@ -143,6 +147,12 @@ class _Block:
         masks = [span.mask for span in spans for _ in range(span.size)]
         self.masked = [i for i, mask in enumerate(masks) if mask is not None]
         self.flags = [mask for mask in masks if mask is not None]
+
+    @property
+    def is_plain_squared_error(self) -> bool:
+        """Whether :func:`mgvae.model.kernels.squared_error` scores the block."""
+        plain = self.likelihood == "squared_error" and self.activation != "softmax"
+        return plain and not self.masked
 
     def _split(self, raw: Tensor) -> tuple[Tensor, ...]:
         return torch.split(raw, self.sizes, -1)
@@ -202,26 +212,3 @@ class _Block:
         if log_variance is None:
             return mean + math.sqrt(0.5) * noise
         return mean + torch.exp(0.5 * log_variance) * noise
-
-
-class _SquaredError(torch.autograd.Function):
-    """Less the squared distance of means from rows."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, raw: Tensor, block: _Block) -> Tensor:
-        mean = block.mean(raw)
-        error = x - mean
-        ctx.save_for_backward(error, mean)
-        ctx.activation = block.activation
-        return error.square().sum(-1).neg_()
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, g: Tensor) -> tuple[None, Tensor, None]:
-        error, mean = ctx.saved_tensors
-        found = error * (2.0 * g).unsqueeze(-1)
-        if ctx.activation == "sigmoid":
-            found = torch.ops.aten.sigmoid_backward.grad_input(found, mean, grad_input=found)
-        elif ctx.activation == "tanh":
-            found = torch.ops.aten.tanh_backward.grad_input(found, mean, grad_input=found)
-        return None, found, None

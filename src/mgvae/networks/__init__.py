@@ -1,7 +1,7 @@
 """Bodies of encoders and decoders (the paper's appendix "Architectures").
 
-An encoder's body maps encoded rows to features; the heads that give the latent mean and variance
-belong to :class:`mgvae.model.vae.VAE`. A decoder maps latent codes to raw outputs, which
+An encoder's body maps encoded rows to features; the heads for the latent mean and variance belong
+to :class:`mgvae.model.vae.VAE`. A decoder maps latent codes to raw outputs, which
 :class:`mgvae.model.likelihood.Likelihood` interprets.
 """
 
@@ -9,30 +9,19 @@ from mgvae.networks._bodies import Bodies
 from mgvae.networks._choose import Network, Precision, choose_bodies, is_small
 from mgvae.networks._cnn import cnn_bodies
 from mgvae.networks._dcgan import dcgan
-from mgvae.networks._dense import (
-    Dense,
-    DenseFunction,
-    TwoHeadsFunction,
-    layer_parameters,
-    two_heads,
-)
-from mgvae.networks._mlp import mlp, mlp_bodies
+from mgvae.networks._mlp import Dense, mlp, mlp_bodies
 from mgvae.networks._residual import residual_bodies
 
 __all__ = [
     "Bodies",
     "Dense",
-    "DenseFunction",
     "Network",
     "Precision",
-    "TwoHeadsFunction",
     "choose_bodies",
     "cnn_bodies",
     "dcgan",
     "is_small",
-    "layer_parameters",
     "mlp",
     "mlp_bodies",
     "residual_bodies",
-    "two_heads",
 ]

@@ -1,4 +1,4 @@
-"""What a network for a VAE consists of, and how conditions reach a picture."""
+"""What a network for a VAE consists of, and the layers between rows and images."""
 
 import math
 from collections.abc import Sequence
@@ -9,24 +9,24 @@ from torch import Tensor, nn
 
 __all__ = [
     "Bodies",
-    "Picture",
+    "FeaturesToImages",
     "Reduced",
-    "Rows",
-    "Unflattened",
+    "RowNetwork",
+    "RowsToImages",
     "channel_counts",
     "halved",
     "halved_sides",
 ]
 
 _SMALLEST = 4  # a side is not halved below this
-_PART = 256  # pictures that pass through a network at once when nothing is learned
+_PART = 256  # images that pass through a network at once when nothing is learned
 
 
 @dataclass
 class Bodies:
     """An encoder's body with its number of features, and the decoder that goes with it.
 
-    Both take and give rows, (n, width); networks for pictures shape the rows themselves.
+    Both map rows to rows, (n, width); networks for images reshape the rows themselves.
     """
 
     encoder: nn.Module
@@ -34,15 +34,15 @@ class Bodies:
     decoder: nn.Module
 
 
-class Picture(nn.Module):
-    """Shape rows into pictures; a condition at their ends becomes constant planes.
+class RowsToImages(nn.Module):
+    """Reshape rows to images; a condition at their ends becomes constant planes.
 
-    Values are moved from [0, 1] to [-1, 1], which is where layers without normalisation learn best.
+    Values are mapped from [0, 1] to [-1, 1], where layers without normalisation learn best.
 
     Examples
     --------
     >>> import torch
-    >>> Picture((3, 8, 8), condition_size=2)(torch.zeros(5, 3 * 8 * 8 + 2)).shape
+    >>> RowsToImages((3, 8, 8), condition_size=2)(torch.zeros(5, 3 * 8 * 8 + 2)).shape
     torch.Size([5, 5, 8, 8])
     """
 
@@ -52,36 +52,36 @@ class Picture(nn.Module):
         self.condition_size = condition_size
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Give pictures (n, channels + condition, height, width)."""
+        """Return images (n, channels + condition, height, width)."""
         size = math.prod(self.shape)
-        pictures = rows[:, :size].reshape(-1, *self.shape) * 2.0 - 1.0
+        images = rows[:, :size].reshape(-1, *self.shape) * 2.0 - 1.0
         if self.condition_size:
             planes = rows[:, size:, None, None].expand(-1, -1, *self.shape[1:])
-            pictures = torch.cat([pictures, planes], 1)
-        return channels_last(pictures)
+            images = torch.cat([images, planes], 1)
+        return channels_last(images)
 
 
-class Unflattened(nn.Module):
-    """Shape features into small pictures with many channels."""
+class FeaturesToImages(nn.Module):
+    """Reshape features to small images with many channels."""
 
     def __init__(self, shape: tuple[int, int, int]) -> None:
         super().__init__()
         self.shape = shape
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Give pictures (n, channels, height, width)."""
+        """Return images (n, channels, height, width)."""
         return channels_last(rows.reshape(-1, *self.shape))
 
 
-def channels_last(pictures: Tensor) -> Tensor:
-    """Lay out pictures pixel by pixel in memory: convolutions on a CPU take a quarter less time.
+def channels_last(images: Tensor) -> Tensor:
+    """Store images pixel by pixel in memory: convolutions on a CPU take a quarter less time.
 
-    Written as permutations, for torch's per-sample gradients do not know memory formats.
+    Written as permutations, because torch's per-sample gradients do not know memory formats.
     """
-    return pictures.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
+    return images.permute(0, 2, 3, 1).contiguous().permute(0, 3, 1, 2)
 
 
-class Rows(nn.Module):
+class RowNetwork(nn.Module):
     """Run layers on rows; when nothing is learned, in parts that fit the processor's caches."""
 
     def __init__(self, *layers: nn.Module) -> None:
@@ -89,14 +89,14 @@ class Rows(nn.Module):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Give rows."""
+        """Return rows."""
         if torch.is_grad_enabled() or len(rows) <= _PART:
             return self.layers(rows).flatten(1)  # type: ignore[no-any-return]
         return torch.cat([self.layers(part).flatten(1) for part in torch.split(rows, _PART)])
 
 
 class Reduced(nn.Module):
-    """Run a network in bfloat16 where that is safe; what it gives is float32 again.
+    """Run a network in bfloat16 where that is safe, and return float32.
 
     Examples
     --------
@@ -110,14 +110,14 @@ class Reduced(nn.Module):
         self.network = network
 
     def forward(self, rows: Tensor) -> Tensor:
-        """Give rows."""
+        """Return rows."""
         with torch.autocast(rows.device.type, torch.bfloat16):
             outputs: Tensor = self.network(rows)
         return outputs.float()
 
 
 def halved_sides(height: int, width: int) -> list[tuple[int, int]]:
-    """Halve a picture's sides, rounding up, until the shorter is 4 or less.
+    """Halve an image's sides, rounding up, until the shorter is 4 or less.
 
     Examples
     --------

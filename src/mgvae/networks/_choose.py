@@ -16,11 +16,11 @@ Network = Literal["auto", "mlp", "cnn", "residual"] | Callable[..., Bodies]
 
 Precision = Literal["float32", "bfloat16"]
 
-_SMALL = 32  # grey pictures up to this side go without convolutions
+_SMALL = 32  # grey images up to this side go without convolutions
 
 
 def is_small(shape: tuple[int, ...]) -> bool:
-    """Tell whether samples are small and grey, or rows of a table: the paper's case for the MLP.
+    """Return whether samples are rows of a table or small and grey, for which the paper has an MLP.
 
     Examples
     --------
@@ -40,17 +40,17 @@ def choose_bodies(
     precision: Precision = "float32",
     condition_size: int = 0,
 ) -> Bodies:
-    """Lay out the network that is asked for.
+    """Build the network of a name.
 
     Parameters
     ----------
     network : {"auto", "mlp", "cnn", "residual"} or callable
-        Its name. ``"auto"`` is the MLP for tables and for grey pictures of up to 32 × 32 pixels,
+        Its name. ``"auto"`` is the MLP for tables and for grey images of up to 32 × 32 pixels,
         the CNN for others. A callable is called as ``network(shape, latent_size)``, in a
-        conditional model as ``network(shape, latent_size, condition_size)``, and gives
+        conditional model as ``network(shape, latent_size, condition_size)``, and returns
         :class:`Bodies`.
     shape : tuple of int
-        (width,) of a row, or channels, height and width of a picture.
+        (width,) of a row, or channels, height and width of an image.
     latent_size : int
         Length of the latent code.
     hidden_sizes : sequence of int
@@ -60,7 +60,7 @@ def choose_bodies(
     precision : {"float32", "bfloat16"}
         Whether the bodies compute in bfloat16; weights, heads and losses are float32 anyway.
     condition_size : int
-        Length of a condition that is joined to the row and to the code.
+        Length of a condition that is appended to the row and to the code.
 
     Examples
     --------
@@ -87,9 +87,9 @@ def _lay_out(
         return _check(network(shape, latent_size, *extra))
     if network == "mlp" or (network == "auto" and is_small(shape)):
         return mlp_bodies(math.prod(shape), hidden_sizes, latent_size, condition_size)
-    picture = (shape[0], shape[1], shape[2])
+    image = (shape[0], shape[1], shape[2])
     layout = residual_bodies if network == "residual" else cnn_bodies
-    return layout(picture, latent_size, width, condition_size)
+    return layout(image, latent_size, width, condition_size)
 
 
 def _check(bodies: Any) -> Bodies:

@@ -1,4 +1,4 @@
-r"""The convolutional network of the paper's appendix, for colour or larger pictures.
+r"""The convolutional network of the paper's appendix, for colour or larger images.
 
 At 64 × 64 pixels, with :math:`a \to b` a convolution that halves or doubles the sides:
 
@@ -8,8 +8,8 @@ decoder  z → 4²·512 (linear), ×2 by repetition, 8²·512 → 16²·256 → 
 ======== =========================================================================================
 
 Other sizes take as many stages as bring the shorter side to 4 or less; sides are halved rounding
-up, and what a doubling makes too large is cropped. There is no batch normalisation, whose
-statistics would couple samples and make the Fisher information of single samples meaningless.
+up, and what a doubling makes too large is cropped. There is no batch normalisation: its statistics
+would couple samples, and the Fisher information of single samples would be meaningless.
 """
 
 import math
@@ -20,9 +20,9 @@ from torch.nn import functional
 
 from mgvae.networks._bodies import (
     Bodies,
-    Picture,
-    Rows,
-    Unflattened,
+    FeaturesToImages,
+    RowNetwork,
+    RowsToImages,
     channel_counts,
     halved_sides,
 )
@@ -74,18 +74,18 @@ class Repetition(nn.Module):
 def cnn_bodies(
     shape: tuple[int, int, int], latent_size: int, width: float = 1.0, condition_size: int = 0
 ) -> Bodies:
-    """Lay out the convolutional encoder and decoder.
+    """Build the convolutional encoder and decoder.
 
     Parameters
     ----------
     shape : (int, int, int)
-        Channels, height and width of a picture.
+        Channels, height and width of an image.
     latent_size : int
         Length of the latent code.
     width : float
         Factor on the numbers of channels 64, 128, 256 and 512.
     condition_size : int
-        Length of a condition that is joined to the row and to the code.
+        Length of a condition that is appended to the row and to the code.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def cnn_bodies(
     """
     sides = halved_sides(*shape[1:])
     channels = channel_counts(64, 512, len(sides) - 1, width)
-    down: list[nn.Module] = [Picture(shape, condition_size)]
+    down: list[nn.Module] = [RowsToImages(shape, condition_size)]
     before = shape[0] + condition_size
     for after in channels:
         down += [Convolution(before, after, stride=2), nn.LeakyReLU(_SLOPE, inplace=True)]
@@ -103,7 +103,7 @@ def cnn_bodies(
     up: list[nn.Module] = [
         nn.Linear(latent_size + condition_size, math.prod(smallest)),
         nn.LeakyReLU(_SLOPE, inplace=True),
-        Unflattened(smallest),
+        FeaturesToImages(smallest),
         Repetition(sides[-2]),
     ]
     for i in range(len(channels) - 1, 0, -1):
@@ -112,7 +112,7 @@ def cnn_bodies(
             nn.LeakyReLU(_SLOPE, inplace=True),
         ]
     up.append(nn.Conv2d(channels[0], shape[0], 3, 1, 1))
-    return Bodies(Rows(*down), math.prod(smallest), Rows(*up))
+    return Bodies(RowNetwork(*down), math.prod(smallest), RowNetwork(*up))
 
 
 def _crop(x: Tensor, side: tuple[int, int]) -> Tensor:

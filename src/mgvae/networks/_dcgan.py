@@ -3,14 +3,20 @@ r"""The generator and the discriminator of a DCGAN (the paper's OCDCGAN).
 At 64 × 64 pixels the generator is z → 4²·1024 → 8²·512 → 16²·256 → 32²·128 → 64²·3, each arrow
 a transposed convolution with batch normalisation and ReLU (the last has neither), and the
 discriminator the same backwards with leaky ReLU and one logit at its end. Other sizes take as many
-stages as bring the shorter side to 4 or less, from 128 channels next to the picture upwards.
+stages as bring the shorter side to 4 or less, from 128 channels next to the image upwards.
 """
 
 import math
 
 from torch import nn
 
-from mgvae.networks._bodies import Picture, Rows, Unflattened, channel_counts, halved_sides
+from mgvae.networks._bodies import (
+    FeaturesToImages,
+    RowNetwork,
+    RowsToImages,
+    channel_counts,
+    halved_sides,
+)
 from mgvae.networks._cnn import Convolution, Doubling
 
 __all__ = ["dcgan"]
@@ -19,18 +25,18 @@ __all__ = ["dcgan"]
 def dcgan(
     shape: tuple[int, int, int], noise_size: int, width: float = 1.0, condition_size: int = 0
 ) -> tuple[nn.Module, nn.Module]:
-    """Lay out the generator and the discriminator.
+    """Build the generator and the discriminator.
 
     Parameters
     ----------
     shape : (int, int, int)
-        Channels, height and width of a picture.
+        Channels, height and width of an image.
     noise_size : int
         Length of the generator's noise.
     width : float
         Factor on the numbers of channels 128, 256, 512 and 1024.
     condition_size : int
-        Length of the condition that is joined to the noise and to the picture.
+        Length of the condition that is appended to the noise and to the image.
 
     Examples
     --------
@@ -45,9 +51,9 @@ def dcgan(
     smallest = (channels[-1], *sides[-1])
     up: list[nn.Module] = [
         nn.Linear(noise_size + condition_size, math.prod(smallest)),
-        Unflattened(smallest),
+        FeaturesToImages(smallest),
     ]
-    down: list[nn.Module] = [Picture(shape, condition_size)]
+    down: list[nn.Module] = [RowsToImages(shape, condition_size)]
     for i in range(len(channels) - 1, -1, -1):
         after = channels[i - 1] if i else shape[0]
         up += [nn.BatchNorm2d(channels[i]), nn.ReLU(inplace=True)]
@@ -60,4 +66,4 @@ def dcgan(
         down.append(nn.LeakyReLU(0.2, inplace=True))
         before = after
     down += [nn.Flatten(), nn.Linear(math.prod(smallest), 1)]
-    return Rows(*up), Rows(*down)
+    return RowNetwork(*up), RowNetwork(*down)

@@ -1,4 +1,4 @@
-"""Fully connected networks: the paper's for tables and small grey pictures."""
+"""Fully connected networks: the paper's for tables and small grey images."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -6,9 +6,33 @@ from itertools import pairwise
 from torch import nn
 
 from mgvae.networks._bodies import Bodies
-from mgvae.networks._dense import Dense
 
-__all__ = ["mlp", "mlp_bodies"]
+__all__ = ["Dense", "mlp", "mlp_bodies"]
+
+
+class Dense(nn.Sequential):
+    """Fully connected layers with ReLU between them, and perhaps after the last.
+
+    The class tells :mod:`mgvae.model.kernels` that it may run the layers as one function.
+
+    Attributes
+    ----------
+    linear : list of torch.nn.Linear
+        The fully connected layers in order.
+    activates_last : bool
+        Whether a ReLU follows the last of them.
+
+    Examples
+    --------
+    >>> Dense(nn.Linear(2, 3), nn.ReLU(), nn.Linear(3, 1)).activates_last
+    False
+    """
+
+    def __init__(self, *layers: nn.Module) -> None:
+        super().__init__(*layers)
+        leaves = [layer for layer in self.modules() if not isinstance(layer, nn.Sequential)]
+        self.linear = [layer for layer in leaves if isinstance(layer, nn.Linear)]
+        self.activates_last = leaves[-1] is not self.linear[-1]
 
 
 def mlp(sizes: Sequence[int], slope: float = 0.0) -> nn.Sequential:
@@ -36,7 +60,7 @@ def mlp(sizes: Sequence[int], slope: float = 0.0) -> nn.Sequential:
 def mlp_bodies(
     width: int, hidden_sizes: Sequence[int], latent_size: int, condition_size: int = 0
 ) -> Bodies:
-    """Lay out the encoder D - h1 - h2 and the decoder z - h2 - h1 - D, with ReLU.
+    """Build the encoder D - h1 - h2 and the decoder z - h2 - h1 - D, with ReLU.
 
     Parameters
     ----------
@@ -47,7 +71,7 @@ def mlp_bodies(
     latent_size : int
         Length of the latent code.
     condition_size : int
-        Length of a condition that is joined to the row and to the code.
+        Length of a condition that is appended to the row and to the code.
 
     Examples
     --------

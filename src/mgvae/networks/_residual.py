@@ -1,7 +1,7 @@
 r"""The residual network that was published for CelebA.
 
 Two stages of 48 and 96 channels, each halving the sides, and a bottleneck of 6 channels: a
-64 × 64 picture becomes 6 × 16 × 16 features. Layers are weight-normalised,
+64 × 64 image becomes 6 × 16 × 16 features. Layers are weight-normalised,
 
 .. math:: w = g \, v / \lVert v \rVert,
 
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mgvae.networks._bodies import Bodies, Picture, Rows, Unflattened, halved
+from mgvae.networks._bodies import Bodies, FeaturesToImages, RowNetwork, RowsToImages, halved
 from mgvae.networks._cnn import Repetition
 
 __all__ = ["NormalisedConvolution", "residual_bodies"]
@@ -76,18 +76,18 @@ class _Residual(nn.Module):
 def residual_bodies(
     shape: tuple[int, int, int], latent_size: int, width: float = 1.0, condition_size: int = 0
 ) -> Bodies:
-    """Lay out the residual encoder and decoder.
+    """Build the residual encoder and decoder.
 
     Parameters
     ----------
     shape : (int, int, int)
-        Channels, height and width of a picture.
+        Channels, height and width of an image.
     latent_size : int
         Length of the latent code.
     width : float
         Factor on the numbers of channels 48 and 96.
     condition_size : int
-        Length of a condition that is joined to the row and to the code.
+        Length of a condition that is appended to the row and to the code.
 
     Examples
     --------
@@ -97,8 +97,8 @@ def residual_bodies(
     sides = [shape[1:], halved(shape[1:]), halved(halved(shape[1:]))]
     narrow, wide = (max(4, round(width * channels)) for channels in _CHANNELS)
     smallest = (_BOTTLENECK, *sides[2])
-    encoder = Rows(
-        Picture(shape, condition_size),
+    encoder = RowNetwork(
+        RowsToImages(shape, condition_size),
         NormalisedConvolution(shape[0] + condition_size, narrow, stride=2),
         *(_Residual(narrow) for _ in range(_BLOCKS)),
         nn.ELU(),
@@ -108,9 +108,9 @@ def residual_bodies(
         NormalisedConvolution(wide, _BOTTLENECK),
         nn.ELU(),
     )
-    decoder = Rows(
+    decoder = RowNetwork(
         nn.Linear(latent_size + condition_size, math.prod(smallest)),
-        Unflattened(smallest),
+        FeaturesToImages(smallest),
         NormalisedConvolution(_BOTTLENECK, wide),
         *(_Residual(wide) for _ in range(_BLOCKS)),
         nn.ELU(),

@@ -1,4 +1,4 @@
-"""How good synthetic rows are, as figures, as JSON and as one self-contained page."""
+"""The quality of synthetic rows: as figures, as JSON and as one self-contained page."""
 
 from mgvae.report._columns import ColumnQuality
 from mgvae.report._figures import Figure

@@ -1,4 +1,4 @@
-"""How strongly columns go together: one number per pair, from 0 (not at all) to 1.
+"""The strength of association of columns: one number per pair, from 0 (none) to 1.
 
 Two numbers: Spearman's rank correlation, with its sign. A number and a category: the correlation
 ratio of the number's ranks. Two categories: Cramér's V.
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
-from mgvae.codec import Column
-from mgvae.report._data import NUMBERS, cell_texts, numbers
+from mgvae.codec import NUMBERS, Column, cell_numbers, cell_texts
 
 __all__ = ["association"]
 
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 
 def association(columns: Sequence[Column], kinds: Sequence[str]) -> Floats:
-    """Give the matrix of associations; a column that does not vary goes with none.
+    """Compute the matrix of associations; a column that does not vary has none.
 
     Parameters
     ----------
@@ -69,12 +69,10 @@ def _pair(first: NDArray[Any], second: NDArray[Any]) -> float:
 
 
 def _ranks(column: Column) -> Floats:
-    """Give ranks of mean 0 and variance 1, 0 where a cell is missing."""
-    values = numbers(column)
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]
+    """Return ranks of mean 0 and variance 1, with 0 where a cell is missing."""
+    ranks = stats.rankdata(cell_numbers(column))
     out = np.zeros(len(column.values))
-    if len(counts) > 1:
+    if len(ranks) and ranks.min() < ranks.max():
         present = np.ones(len(out), bool) if column.missing is None else ~column.missing
         out[present] = ranks - ranks.mean()
         out /= out.std()

@@ -1,4 +1,4 @@
-"""What a report looks at: real and synthetic rows in one form, encoded and numbered."""
+"""The rows that a report compares: real and synthetic, encoded and numbered."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -7,31 +7,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.codec import Column, KindName, Table, TableCodec, read_table
+from mgvae.codec import (
+    LEVELS,
+    NUMBERS,
+    Column,
+    KindName,
+    Table,
+    TableCodec,
+    cell_texts,
+    read_table,
+)
 from mgvae.errors import DataError, ParameterError
 
-__all__ = [
-    "LEVELS",
-    "NUMBERS",
-    "Tables",
-    "cell_texts",
-    "numbers",
-    "open_tables",
-    "read_labels",
-    "sample",
-    "take",
-]
+__all__ = ["PairedRows", "cells_at", "open_tables", "read_labels", "sample"]
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
-NUMBERS = ("continuous", "integer", "datetime", "duration")
-LEVELS = ("categorical", "ordinal", "boolean")
-_LONGEST = 60  # characters of a cell that are shown
-
 
 @dataclass(frozen=True)
-class Tables:
+class PairedRows:
     """Real and synthetic rows that share columns.
 
     Parameters
@@ -41,14 +36,14 @@ class Tables:
     kinds : list of str
         What the columns are.
     encoded, encoded_new : ndarray
-        The rows as the codec gives them, for distances.
+        The rows as the codec encodes them, for distances.
     keys, keys_new : ndarray of int
         Equal for rows that are equal in every column that is modelled.
     labels, labels_new : ndarray of str
         The classes of the rows.
     target : str
         What the target is called.
-    pictures, pictures_new : ndarray of bytes of shape (n, height, width, channels), optional
+    images, images_new : ndarray of bytes of shape (n, height, width, channels), optional
         Images, which have no columns.
     """
 
@@ -61,8 +56,8 @@ class Tables:
     labels: NDArray[Any]
     labels_new: NDArray[Any]
     target: str
-    pictures: NDArray[np.uint8] | None = None
-    pictures_new: NDArray[np.uint8] | None = None
+    images: NDArray[np.uint8] | None = None
+    images_new: NDArray[np.uint8] | None = None
 
     @property
     def majority(self) -> str:
@@ -73,14 +68,8 @@ class Tables:
 
 def open_tables(
     real: Any, synthetic: Any, target: Any, column_types: Mapping[Any, KindName] | None
-) -> Tables:
-    """Read two tables and bring them to one form."""
-    if len(synthetic) == 0:
-        raise DataError("synthetic has no rows, so there is nothing to judge.")
-    if isinstance(real, np.ndarray) and real.ndim > 2:
-        from mgvae.report._images import open_images
-
-        return open_images(real, np.asarray(synthetic), target)
+) -> PairedRows:
+    """Read two tables of the same columns."""
     old, old_target, name = _split(read_table(real), target, 0, "real")
     new, new_target, _ = _split(read_table(synthetic), target, 1, "synthetic")
     names, found = [str(c.name) for c in old], [str(c.name) for c in new]
@@ -100,60 +89,30 @@ def open_tables(
     codes = np.stack([np.concatenate(_codes(a, b)) for a, b in compared], 1)
     keys = np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1)
     n = table.n_rows
-    return Tables(
+    return PairedRows(
         pairs, kinds, encoded, encoded_new, keys[:n], keys[n:],
         cell_texts(old_target), cell_texts(new_target), name,
     )  # fmt: skip
 
 
 def sample(rows: Positions, most: int, rng: np.random.Generator) -> Positions:
-    """Draw at most so many rows, without replacement, in order."""
+    """Draw at most ``most`` rows without replacement, in order."""
     return rows if len(rows) <= most else np.sort(rng.choice(rows, most, replace=False))
 
 
-def take(column: Column, rows: Positions) -> Column:
-    """Give some cells of a column."""
+def cells_at(column: Column, rows: Positions) -> Column:
+    """Return the cells of a column at some positions."""
     missing = None if column.missing is None else column.missing[rows]
     return replace(column, values=column.values[rows], missing=missing)
 
 
-def cell_texts(column: Column) -> NDArray[Any]:
-    """Give the cells as people read them; a missing cell is an em dash.
-
-    Examples
-    --------
-    >>> cell_texts(Column("a", np.array([1.0, 2.5]), np.array([False, True]))).tolist()
-    ['1', '—']
-    """
-    texts = [_text(value, column.levels) for value in column.values]
-    missing = np.zeros(len(texts), bool) if column.missing is None else column.missing
-    pairs = zip_(texts, missing)
-    return np.array(["—" if absent else text for text, absent in pairs], dtype=object)
-
-
-def numbers(column: Column) -> Floats:
-    """Give the cells that are not missing as floats; dates and durations as ticks.
-
-    Examples
-    --------
-    >>> numbers(Column("a", np.array([1, 2]), np.array([False, True])))
-    array([1.])
-    """
-    values = column.values if column.missing is None else column.values[~column.missing]
-    if values.dtype.kind == "M":
-        values = values.astype("datetime64[us]").view(np.int64)
-    elif values.dtype.kind == "m":
-        values = values.astype("timedelta64[us]").view(np.int64)
-    return values.astype(np.float64)
-
-
 def zip_(*parts: Any) -> Any:
-    """Zip parts of equal length."""
+    """Zip sequences of equal length."""
     return zip(*parts, strict=True)
 
 
 def _codes(real: Column, synthetic: Column) -> tuple[Positions, Positions]:
-    """Give the cells of a column as numbers, equal where cells are, missing ones too."""
+    """Return a number for each cell, the same for equal cells and for missing ones."""
     a, b = real.values, synthetic.values
     if real.levels is not None or a.dtype.kind not in "biufmM" or b.dtype.kind not in "biufmM":
         a, b = cell_texts(real), cell_texts(synthetic)
@@ -166,7 +125,7 @@ def _codes(real: Column, synthetic: Column) -> tuple[Positions, Positions]:
 
 
 def _split(table: Table, target: Any, which: int, name: str) -> tuple[list[Column], Column, str]:
-    """Give the columns without the target, the target, and its name."""
+    """Return the columns without the target, the target, and its name."""
     if isinstance(target, tuple):
         labels = read_labels(target[which], table.n_rows, which)
         return table.columns, Column("target", labels), "target"
@@ -178,7 +137,7 @@ def _split(table: Table, target: Any, which: int, name: str) -> tuple[list[Colum
 
 
 def read_labels(given: Any, n: int, which: int) -> NDArray[Any]:
-    """Give the classes of ``n`` rows as text."""
+    """Return the classes of ``n`` rows as text."""
     labels = np.asarray(given)
     if labels.shape != (n,):
         raise DataError(
@@ -202,12 +161,3 @@ def _difference(names: list[str], found: list[str]) -> str:
     if lacking or extra:
         return f"it lacks {lacking} and has {extra} besides"
     return f"it has {found[:10]} instead of {names[:10]}"
-
-
-def _text(value: Any, levels: tuple[Any, ...] | None) -> str:
-    if levels is not None:
-        value = levels[int(value)] if 0 <= int(value) < len(levels) else "—"
-    if isinstance(value, bytes):
-        value = value.decode(errors="replace")
-    text = f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -1,11 +1,12 @@
-"""Where new rows come from: source row, new row and the nearest real row side by side."""
+"""Examples of new rows, each with its source row and the nearest real row."""
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.report._data import Tables, cell_texts, sample, take
+from mgvae.codec import cell_texts
+from mgvae.report._data import PairedRows, cells_at, sample
 from mgvae.report._images import png
 from mgvae.report._measure import Parts
 from mgvae.report._neighbours import closeness
@@ -31,7 +32,8 @@ class Example:
     cells : list of (str, str or None, str, str)
         By column: the column's name and the cells of source, new row and nearest row.
     pictures : list of str or None
-        The same three as images, each a data address; empty for rows of a table.
+        The same three as images, each a data address; empty for rows of a table. (The name is the
+        one in the JSON.)
     """
 
     row: int
@@ -42,7 +44,7 @@ class Example:
 
 
 def examples(
-    tables: Tables, parts: Parts, sources: NDArray[np.int64] | None, rng: np.random.Generator
+    tables: PairedRows, parts: Parts, sources: NDArray[np.int64] | None, rng: np.random.Generator
 ) -> list[Example]:
     """Draw some new rows of a class and find their relatives."""
     n = min(_MOST, max(3, _CELLS // (3 * max(1, len(tables.columns)))))
@@ -53,27 +55,26 @@ def examples(
     known = origins >= 0
     texts = []
     for real, new in tables.columns:
-        source = cell_texts(take(real, np.where(known, origins, 0)))
-        texts.append(
-            (str(real.name), source, cell_texts(take(new, rows)), cell_texts(take(real, nearest)))
-        )
+        source = cell_texts(cells_at(real, np.where(known, origins, 0)))
+        made, closest = cell_texts(cells_at(new, rows)), cell_texts(cells_at(real, nearest))
+        texts.append((str(real.name), source, made, closest))
     return [
         Example(
             int(row),
             int(origins[i]) if known[i] else None,
             int(nearest[i]),
             [(name, a[i] if known[i] else None, b[i], c[i]) for name, a, b, c in texts],
-            _pictures(tables, int(origins[i]), int(row), int(nearest[i])),
+            _images(tables, int(origins[i]), int(row), int(nearest[i])),
         )
         for i, row in enumerate(rows)
     ]
 
 
-def _pictures(tables: Tables, source: int, row: int, nearest: int) -> list[str | None]:
-    if tables.pictures is None or tables.pictures_new is None:
+def _images(tables: PairedRows, source: int, row: int, nearest: int) -> list[str | None]:
+    if tables.images is None or tables.images_new is None:
         return []
     return [
-        png(tables.pictures[source]) if source >= 0 else None,
-        png(tables.pictures_new[row]),
-        png(tables.pictures[nearest]),
+        png(tables.images[source]) if source >= 0 else None,
+        png(tables.images_new[row]),
+        png(tables.images[nearest]),
     ]

@@ -45,7 +45,7 @@ class Figure:
 
 
 def judge(value: float, good: float, caution: float) -> Verdict:
-    """Give the verdict for two limits; the better side is that of ``good``.
+    """Return the verdict for two limits; the better side is that of ``good``.
 
     Examples
     --------
@@ -59,17 +59,17 @@ def judge(value: float, good: float, caution: float) -> Verdict:
 
 
 def unknown(name: str, group: str, title: str, why: str) -> Figure:
-    """Give a figure that could not be measured, and why."""
+    """Return a figure that could not be measured, and why."""
     return Figure(name, group, title, None, None, "unknown", "none", why)
 
 
 def summarise(
     figures: Sequence[Figure], label: str, *, table: bool = True
 ) -> tuple[Verdict, list[str]]:
-    """Say in three lines whether to use the rows of a class.
+    """Summarise in three lines whether to use the rows of a class.
 
-    Bad copies, or two bad figures, are a no; one bad figure or three doubtful ones ask for care;
-    with less than half of the figures measured nothing is said.
+    Bad copies, a collapsed spread, or two bad figures mean no; one bad figure or three doubtful
+    ones mean care. If less than half of the figures could be measured, the answer is unknown.
 
     Examples
     --------

@@ -4,10 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
+from mgvae.codec import LEVELS, NUMBERS
 from mgvae.report._association import association
 from mgvae.report._columns import ColumnQuality, compare_column
-from mgvae.report._data import LEVELS, NUMBERS, Tables, sample, take
+from mgvae.report._data import PairedRows, cells_at, sample
 from mgvae.report._figures import Figure, judge, unknown
 from mgvae.report._neighbours import (
     K,
@@ -34,7 +38,7 @@ _DRAWS = 5
 class Parts:
     """The rows of one class, cut to size: real, synthetic and majority positions."""
 
-    def __init__(self, tables: Tables, label: str, rng: np.random.Generator) -> None:
+    def __init__(self, tables: PairedRows, label: str, rng: np.random.Generator) -> None:
         self.all_real = np.flatnonzero(tables.labels == label)
         self.all_new = np.flatnonzero(tables.labels_new == label)
         self.real = sample(self.all_real, MOST, rng)
@@ -46,11 +50,14 @@ class Parts:
         self.even_new = sample(self.new, self.even, rng)
 
 
-def measure_columns(tables: Tables, parts: Parts) -> list[ColumnQuality]:
+def measure_columns(tables: PairedRows, parts: Parts) -> list[ColumnQuality]:
     """Compare every column that is modelled, the farthest first."""
     found = [
         compare_column(
-            take(real, parts.real), take(new, parts.new), take(real, parts.majority), kind
+            cells_at(real, parts.real),
+            cells_at(new, parts.new),
+            cells_at(real, parts.majority),
+            kind,
         )
         for (real, new), kind in zip(tables.columns, tables.kinds, strict=True)
         if kind in NUMBERS + LEVELS
@@ -59,7 +66,7 @@ def measure_columns(tables: Tables, parts: Parts) -> list[ColumnQuality]:
 
 
 def measure(
-    tables: Tables,
+    tables: PairedRows,
     parts: Parts,
     columns: Sequence[ColumnQuality],
     held_out: Floats | None,
@@ -69,7 +76,7 @@ def measure(
 
     Parameters
     ----------
-    tables : Tables
+    tables : PairedRows
         All rows.
     parts : Parts
         Those of the class.
@@ -110,7 +117,7 @@ def _column_distance(columns: Sequence[ColumnQuality]) -> Figure:
     )  # fmt: skip
 
 
-def _association_difference(tables: Tables, parts: Parts, rng: np.random.Generator) -> Figure:
+def _association_difference(tables: PairedRows, parts: Parts, rng: np.random.Generator) -> Figure:
     name, title = "association", "Relations between columns"
     modelled = [i for i, kind in enumerate(tables.kinds) if kind in NUMBERS + LEVELS]
     used = sample(np.array(modelled), _PAIRED, rng)
@@ -119,8 +126,8 @@ def _association_difference(tables: Tables, parts: Parts, rng: np.random.Generat
             name, "fidelity", title, f"It takes two columns and {_ENOUGH} rows to see relations."
         )
     kinds = [tables.kinds[i] for i in used]
-    a = association([take(tables.columns[i][0], parts.even_real) for i in used], kinds)
-    b = association([take(tables.columns[i][1], parts.even_new) for i in used], kinds)
+    a = association([cells_at(tables.columns[i][0], parts.even_real) for i in used], kinds)
+    b = association([cells_at(tables.columns[i][1], parts.even_new) for i in used], kinds)
     above = np.triu_indices(len(used), 1)
     gaps = np.abs(a - b)[above]
     value, chance = float(gaps.mean()), float(0.8 * np.sqrt(2 / parts.even))
@@ -137,11 +144,7 @@ def _association_difference(tables: Tables, parts: Parts, rng: np.random.Generat
     )  # fmt: skip
 
 
-def _discriminator(tables: Tables, parts: Parts, rng: np.random.Generator) -> Figure:
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.metrics import roc_auc_score
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
-
+def _discriminator(tables: PairedRows, parts: Parts, rng: np.random.Generator) -> Figure:
     name, title = "discriminator", "Told apart by a classifier"
     n = min(parts.even, _DISCRIMINATED)
     if n < _ENOUGH:
@@ -162,7 +165,7 @@ def _discriminator(tables: Tables, parts: Parts, rng: np.random.Generator) -> Fi
     )  # fmt: skip
 
 
-def _coverage(tables: Tables, parts: Parts) -> list[Figure]:
+def _coverage(tables: PairedRows, parts: Parts) -> list[Figure]:
     if parts.even < K + 1:
         why = f"It takes {K + 1} real and new rows to see neighbourhoods."
         return [
@@ -188,7 +191,7 @@ def _coverage(tables: Tables, parts: Parts) -> list[Figure]:
     ]  # fmt: skip
 
 
-def _distinct(tables: Tables, parts: Parts) -> Figure:
+def _distinct(tables: PairedRows, parts: Parts) -> Figure:
     keys, keys_new = tables.keys[parts.even_real], tables.keys_new[parts.even_new]
     usual = len(np.unique(keys)) / len(keys)
     value = len(np.unique(keys_new)) / len(keys_new)
@@ -269,7 +272,7 @@ def _privacy(real: Floats, new: Floats, held_out: Floats | None) -> list[Figure]
     ]  # fmt: skip
 
 
-def _copies(tables: Tables, parts: Parts) -> Figure:
+def _copies(tables: PairedRows, parts: Parts) -> Figure:
     count = int(np.isin(tables.keys_new[parts.all_new], tables.keys).sum())
     value = count / len(parts.all_new)
     _, places, counts = np.unique(tables.keys, return_inverse=True, return_counts=True)

@@ -1,14 +1,16 @@
-"""What nearest neighbours tell about synthetic rows.
+"""Figures of synthetic rows from nearest neighbours.
 
-Coverage and density are those of Naeem et al. (ICML 2020): with the ball around each real row that
-reaches to its k-th real neighbour, coverage is the share of balls that hold a synthetic row, and
-density the mean number of balls that a synthetic row lies in, divided by k.
+Coverage and density are those of Naeem et al. (ICML 2020). Each real row has a ball that reaches to
+its k-th real neighbour. Coverage is the share of balls that hold a synthetic row. Density is the
+mean number of balls that a synthetic row lies in, divided by k.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import pairwise_distances
+from sklearn.neighbors import NearestNeighbors
 
 __all__ = ["Closeness", "closeness", "coverage_density", "foreign_share", "spread"]
 
@@ -37,7 +39,9 @@ class Closeness:
 
 
 def closeness(rows: Floats, to: Floats, *, same: bool = False) -> Closeness:
-    """Find the nearest records; with ``same`` the rows are those of ``to``, each left out in turn.
+    """Find the nearest records.
+
+    With ``same`` the rows are those of ``to``, and each is left out in turn.
 
     Examples
     --------
@@ -53,7 +57,7 @@ def closeness(rows: Floats, to: Floats, *, same: bool = False) -> Closeness:
 
 
 def coverage_density(real: Floats, synthetic: Floats) -> tuple[float, float]:
-    """Give coverage and density.
+    """Compute coverage and density.
 
     Examples
     --------
@@ -69,7 +73,7 @@ def coverage_density(real: Floats, synthetic: Floats) -> tuple[float, float]:
 
 
 def foreign_share(rows: Floats, own: Floats, foreign: Floats, *, same: bool = False) -> float:
-    """Give the share of rows most of whose nearest neighbours are foreign.
+    """Compute the share of rows that have mostly foreign nearest neighbours.
 
     Parameters
     ----------
@@ -95,7 +99,7 @@ def foreign_share(rows: Floats, own: Floats, foreign: Floats, *, same: bool = Fa
 
 
 def spread(rows: Floats) -> float:
-    """Give the root of the summed variances: how far rows lie from their middle.
+    """Compute the root of the summed variances, the distance of rows from their mean.
 
     Examples
     --------
@@ -106,16 +110,12 @@ def spread(rows: Floats) -> float:
 
 
 def _search(rows: Floats, to: Floats, k: int) -> tuple[Floats, NDArray[np.int64]]:
-    from sklearn.neighbors import NearestNeighbors
-
     found = NearestNeighbors(n_neighbors=min(k, len(to)), algorithm="brute").fit(to)
     distances, places = found.kneighbors(rows)
     return distances, places
 
 
 def _all(rows: Floats, to: Floats) -> Floats:
-    from sklearn.metrics import pairwise_distances
-
     distances: Floats = pairwise_distances(rows, to)
     return distances
 

@@ -1,4 +1,4 @@
-"""How good synthetic rows are: figures, columns, examples, and what made them."""
+"""The quality of synthetic rows: figures, columns, examples, and how they were made."""
 
 import json
 import platform
@@ -13,12 +13,14 @@ from mgvae.codec import KindName
 from mgvae.common.runtime import seed_sequence
 from mgvae.errors import DataError
 from mgvae.report._columns import ColumnQuality
-from mgvae.report._data import Tables, open_tables
+from mgvae.report._data import PairedRows, open_tables
 from mgvae.report._examples import Example, examples
 from mgvae.report._figures import Figure, Verdict, summarise
+from mgvae.report._images import open_images
 from mgvae.report._measure import MOST, Parts, measure, measure_columns
+from mgvae.report.page import render
 
-__all__ = ["ClassQuality", "QualityReport", "Stage", "quality"]
+__all__ = ["ClassQuality", "QualityReport", "TrainingCurve", "quality"]
 
 _PACKAGES = ("mgvae", "torch", "numpy", "scikit-learn", "imbalanced-learn")
 _POINTS = 200  # of a loss curve
@@ -56,7 +58,7 @@ class ClassQuality:
     examples: list[Example]
 
     def __getitem__(self, name: str) -> Figure:
-        """Give a figure by its name."""
+        """Return a figure by its name."""
         for figure in self.figures:
             if figure.name == name:
                 return figure
@@ -64,7 +66,7 @@ class ClassQuality:
 
 
 @dataclass(frozen=True)
-class Stage:
+class TrainingCurve:
     """One stage of training.
 
     Parameters
@@ -96,7 +98,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class QualityReport:
-    """What :func:`quality` found.
+    """The result of :func:`quality`.
 
     Parameters
     ----------
@@ -108,7 +110,7 @@ class QualityReport:
         Every class that has new rows.
     notes : list of str
         What was left out or cut to size.
-    training : list of Stage
+    training : list of TrainingCurve
         Empty unless the sampler was given.
     settings : dict
         The sampler's parameters.
@@ -122,24 +124,22 @@ class QualityReport:
     majority: str
     classes: list[ClassQuality]
     notes: list[str]
-    training: list[Stage] = field(default_factory=list)
+    training: list[TrainingCurve] = field(default_factory=list)
     settings: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     command: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Give everything as plain data."""
+        """Return everything as plain data."""
         return asdict(self)
 
     def to_json(self) -> str:
-        """Give everything as JSON."""
+        """Return everything as JSON."""
         return json.dumps(self.as_dict(), allow_nan=False)
 
     def to_html(self) -> str:
-        """Give a page that needs nothing but itself; jinja2 (``mgvae[report]``) makes it."""
-        from mgvae.report._page import quality_page
-
-        return quality_page(self)
+        """Return a page that needs no other file; requires jinja2 (``mgvae[report]``)."""
+        return render("quality.html", {"report": self})
 
 
 def quality(
@@ -154,7 +154,7 @@ def quality(
     command: str | None = None,
     random_state: Any = 0,
 ) -> QualityReport:
-    """Measure how good synthetic rows are.
+    """Measure the quality of synthetic rows.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def quality(
     >>> report.classes[0]["copies"].verdict
     'good'
     """
-    tables = open_tables(real, synthetic, target, column_types)
+    tables = _open(real, synthetic, target, column_types)
     origins = _read_sources(sources, tables)
     reserve = None if held_out is None else _read_held_out(real, held_out, target, column_types)
     labels = [str(label) for label in np.unique(tables.labels_new)]
@@ -214,7 +214,7 @@ def quality(
         columns = measure_columns(tables, parts)
         seen = None if reserve is None else reserve.encoded_new[reserve.labels_new == label][:MOST]
         figures = measure(tables, parts, columns, seen, rng)
-        verdict, lines = summarise(figures, label, table=tables.pictures is None)
+        verdict, lines = summarise(figures, label, table=tables.images is None)
         classes.append(
             ClassQuality(
                 label,
@@ -239,7 +239,16 @@ def quality(
     )
 
 
-def _read_sources(sources: Any, tables: Tables) -> Any:
+def _open(real: Any, new: Any, target: Any, column_types: Any) -> PairedRows:
+    """Read tables or images."""
+    if len(new) == 0:
+        raise DataError("synthetic has no rows, so there is nothing to judge.")
+    if isinstance(real, np.ndarray) and real.ndim > 2:
+        return open_images(real, np.asarray(new), target)
+    return open_tables(real, new, target, column_types)
+
+
+def _read_sources(sources: Any, tables: PairedRows) -> Any:
     if sources is None:
         return None
     rows = np.asarray(sources)
@@ -253,17 +262,17 @@ def _read_sources(sources: Any, tables: Tables) -> Any:
     return rows.astype(np.int64)
 
 
-def _read_held_out(real: Any, held_out: Any, target: Any, column_types: Any) -> Tables:
+def _read_held_out(real: Any, held_out: Any, target: Any, column_types: Any) -> PairedRows:
     if isinstance(target, tuple):
         if len(target) != 3:
             raise DataError("held_out needs its classes: give them as the third part of target.")
         target = (target[0], target[2])
-    return open_tables(real, held_out, target, column_types)
+    return _open(real, held_out, target, column_types)
 
 
-def _notes(tables: Tables, cut: bool, in_turn: bool) -> list[str]:
+def _notes(tables: PairedRows, cut: bool, in_turn: bool) -> list[str]:
     notes = []
-    if tables.pictures is not None:
+    if tables.images is not None:
         notes.append("Images are compared by the main components of their pixels.")
     if cut:
         notes.append(
@@ -286,7 +295,7 @@ def _notes(tables: Tables, cut: bool, in_turn: bool) -> list[str]:
     return notes
 
 
-def _training(sampler: Any) -> list[Stage]:
+def _training(sampler: Any) -> list[TrainingCurve]:
     stages = []
     for name, history in getattr(sampler, "history_", {}).items():
         width = max(1, -(-history.steps // _POINTS))
@@ -298,7 +307,7 @@ def _training(sampler: Any) -> list[Stage]:
         }
         validation = [(int(step), float(v)) for step, v in history.validation if np.isfinite(v)]
         stages.append(
-            Stage(name, history.steps, round(history.seconds, 2), starts, terms, validation,
+            TrainingCurve(name, history.steps, round(history.seconds, 2), starts, terms, validation,
                   history.best_step)
         )  # fmt: skip
     return stages

@@ -1,4 +1,4 @@
-"""Small pictures as SVG, coloured by the page's style sheet; they hold numbers only, no text."""
+"""Small drawings as SVG, coloured by the page's style sheet; they hold numbers only, no text."""
 
 from collections.abc import Sequence
 
@@ -31,7 +31,7 @@ def histogram(series: dict[str, Sequence[float]]) -> str:
         points.append(f"V{_HEIGHT}")
         fill = " area" if i == 0 else ""
         paths.append(f'<path class="line {name}{fill}" d="{"".join(points)}"/>')
-    return _picture(_WIDTH, _HEIGHT, "".join(paths))
+    return _svg(_WIDTH, _HEIGHT, "".join(paths))
 
 
 def curve(xs: Sequence[float], ys: Sequence[float], mark: float | None = None) -> str:
@@ -52,7 +52,7 @@ def curve(xs: Sequence[float], ys: Sequence[float], mark: float | None = None) -
     if mark is not None:
         at = _short(min(mark, last) / last * _WIDTH)
         drawn += f'<path class="line mark" d="M{at} 0V{_HEIGHT}"/>'
-    return _picture(_WIDTH, _HEIGHT, drawn)
+    return _svg(_WIDTH, _HEIGHT, drawn)
 
 
 def forest(middle: float, low: float, high: float, reach: float) -> str:
@@ -68,7 +68,7 @@ def forest(middle: float, low: float, high: float, reach: float) -> str:
     def place(value: float) -> str:
         return _short(half + max(-1.0, min(1.0, value / (reach or 1.0))) * (half - 6))
 
-    return _picture(
+    return _svg(
         _WIDTH, 16,
         f'<path class="line mark" d="M{_short(half)} 0V16"/>'
         f'<path class="line synthetic" d="M{place(low)} 8H{place(high)}"/>'
@@ -76,7 +76,7 @@ def forest(middle: float, low: float, high: float, reach: float) -> str:
     )  # fmt: skip
 
 
-def _picture(width: int, height: int, drawn: str) -> str:
+def _svg(width: int, height: int, drawn: str) -> str:
     return (
         f'<svg viewBox="0 0 {width} {height}" preserveAspectRatio="none" aria-hidden="true">'
         f"{drawn}</svg>"

@@ -2,14 +2,14 @@ r"""The one training loop.
 
 It serves pre-training, fine-tuning, the conditional VAE, the GANs and the classifiers, and knows
 nothing of any of them. A model takes part as one or more *players*: a set of parameters with an
-optimiser and a function that gives the loss the player lowers. A VAE or a classifier is one player,
-a GAN two. In step :math:`t` every player in turn computes its loss, takes its gradient, clips it
-and moves by its optimiser, at the learning rate
+optimiser and a function that returns the loss the player lowers. A VAE or a classifier is one
+player, a GAN two. In step :math:`t` every player in turn computes its loss, takes its gradient,
+clips it and moves by its optimiser, at the learning rate
 
 .. math:: \eta_t = \eta_0 \, f(t), \qquad f \in \{1,\ \tfrac12(1+\cos \pi t/T),\ \gamma^{t/E}\}.
 
-Besides, the loop keeps the history of every named loss term, notices divergence, and stops early
-when a validation value no longer falls, giving the modules back as they were at their best.
+The loop also records the history of every named loss term, notices divergence, and stops early when
+a validation value no longer falls. It then restores the modules as they were at their best.
 """
 
 import math
@@ -18,19 +18,17 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from mgvae.common.progress import Callback
 from mgvae.errors import DivergenceError
-
-if TYPE_CHECKING:
-    from mgvae.training.checkpoints import StageFile, Stateful
-    from mgvae.training.team import Team
+from mgvae.training.checkpoints import StageFile, Stateful
 
 __all__ = [
+    "Averages",
     "Callback",
     "History",
     "Player",
@@ -49,6 +47,15 @@ _EXPLODED = 1e4  # a loss this many times larger than at the start, ...
 _RISING = 5  # ... and still rising over this many looks, has exploded (a penalty's peak has not)
 
 
+class Averages(Protocol):
+    """Several processes that train one model."""
+
+    def average(
+        self, parameters: Sequence[Tensor], terms: Mapping[str, Tensor]
+    ) -> Mapping[str, Tensor]:
+        """Replace gradients by their means over the processes; return the means of the terms."""
+
+
 @dataclass
 class Player:
     """Parameters that lower one loss.
@@ -56,12 +63,12 @@ class Player:
     Parameters
     ----------
     loss : callable
-        Takes the step's number, gives the named terms of this step's loss as scalar tensors.
+        Called with the number of the step; returns the named terms of its loss as scalar tensors.
     optimizer : torch.optim.Optimizer
         Built over the player's parameters. The learning rates of its groups are the ones at the
         start; the schedule scales them.
     lowers : str
-        Name of the term that is lowered; the others are only kept.
+        Name of the term that is lowered; the others are only recorded.
     """
 
     loss: Callable[[int], Mapping[str, Tensor]]
@@ -69,7 +76,7 @@ class Player:
     lowers: str = "loss"
 
     def parameters(self) -> list[Tensor]:
-        """Give every parameter that the optimiser moves."""
+        """Return every parameter that the optimiser moves."""
         return [p for group in self.optimizer.param_groups for p in group["params"]]
 
 
@@ -80,14 +87,14 @@ class Validation:
     Parameters
     ----------
     value : callable
-        Gives the current value; lower is better.
+        Returns the current value; lower is better.
     modules : sequence of torch.nn.Module
-        What is given back as it was at the lowest value.
+        Restored as they were at the lowest value.
     every : int
         Steps between two looks.
     patience : int or None
         Looks without a new lowest value after which training stops; None never stops early and
-        only gives back the best state.
+        only restores the best state.
     """
 
     value: Callable[[], float]
@@ -129,17 +136,17 @@ class History:
         return max((len(values) for values in self.terms.values()), default=0)
 
     def state_dict(self) -> dict[str, Any]:
-        """Give all of it as plain data."""
+        """Return the history as plain data."""
         return asdict(self)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Undo :meth:`state_dict`."""
+        """Restore what :meth:`state_dict` returned."""
         vars(self).update(state)
         self.validation = [(step, value) for step, value in state["validation"]]
 
 
 def constant() -> Schedule:
-    """Keep the learning rate as it is.
+    """Return a schedule that keeps the learning rate as it is.
 
     Examples
     --------
@@ -150,7 +157,7 @@ def constant() -> Schedule:
 
 
 def cosine(steps: int) -> Schedule:
-    """Let the learning rate fall to zero along half a cosine.
+    """Return a schedule along half a cosine, which falls to zero.
 
     Examples
     --------
@@ -161,7 +168,7 @@ def cosine(steps: int) -> Schedule:
 
 
 def exponential(decay: float, every: int) -> Schedule:
-    """Multiply the learning rate by ``decay`` after every ``every`` steps.
+    """Return a schedule that multiplies the rate by ``decay`` after every ``every`` steps.
 
     Examples
     --------
@@ -193,9 +200,9 @@ def train(
     clip_norm: float | None = None,
     validation: Validation | None = None,
     callback: Callback | None = None,
-    parts: "Sequence[Stateful]" = (),
-    file: "StageFile | None" = None,
-    team: "Team | None" = None,
+    parts: Sequence[Stateful] = (),
+    file: StageFile | None = None,
+    team: Averages | None = None,
 ) -> History:
     """Take ``steps`` training steps.
 
@@ -218,10 +225,10 @@ def train(
     parts : sequence
         What the losses change besides the optimisers' own: modules, generators.
     file : StageFile, optional
-        Keeps the state of all this while the loop runs; the loop goes on from what it finds there.
-    team : Team, optional
-        The processes that take every step together, each with losses of its own: gradients and
-        terms are averaged.
+        Stores the state while the loop runs; the loop continues from what it finds there.
+    team : Averages, optional
+        The processes that take every step together, each with losses of its own, such as
+        :class:`mgvae.training.team.Team`: gradients and terms are averaged.
 
     Returns
     -------
@@ -312,7 +319,7 @@ class _Best:
         self.states: list[dict[str, Tensor]] = []
 
     def look(self, step: int, history: History) -> bool:
-        """Record the value after ``step`` steps; say whether to stop."""
+        """Record the value after ``step`` steps, and return whether to stop."""
         value = float(self.validation.value())
         history.validation.append((step, value))
         if value < self.lowest:
@@ -327,16 +334,16 @@ class _Best:
         return patience is not None and self.since >= patience
 
     def restore(self) -> None:
-        """Give the modules back as they were at the lowest value."""
+        """Restore the modules as they were at the lowest value."""
         for module, state in zip(self.validation.modules, self.states, strict=False):
             module.load_state_dict(state)
 
     def state_dict(self) -> dict[str, Any]:
-        """Give what the looks have found."""
+        """Return the lowest value so far and the state there."""
         return {"lowest": self.lowest, "since": self.since, "states": self.states}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Undo :meth:`state_dict`."""
+        """Restore what :meth:`state_dict` returned."""
         vars(self).update(state)
 
 
@@ -350,11 +357,11 @@ class _Losses:
         self.rising = dict.fromkeys(lowered, 0)
 
     def add(self, terms: Mapping[str, Tensor]) -> None:
-        """Keep one step's terms, without waiting for them."""
+        """Add one step's terms, without waiting for them."""
         self.pending.append({name: term.detach() for name, term in terms.items()})
 
     def flush(self) -> dict[str, float]:
-        """Write the terms into the history, raise if they diverged, give the latest of each."""
+        """Write the terms to the history, raise if they diverged, and return the latest of each."""
         kept = self.history.terms
         before = self.history.steps
         values = iter(self._numbers())
@@ -376,11 +383,11 @@ class _Losses:
         return {name: values[-1] for name, values in kept.items()}
 
     def state_dict(self) -> dict[str, Any]:
-        """Give what has not been written yet, and what was noticed so far."""
+        """Return the terms not written yet, and what was noticed so far."""
         return {"pending": self.pending, "previous": self.previous, "rising": self.rising}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Undo :meth:`state_dict`."""
+        """Restore what :meth:`state_dict` returned."""
         vars(self).update(state)
         self.pending = [dict(terms) for terms in state["pending"]]
 

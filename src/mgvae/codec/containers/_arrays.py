@@ -36,7 +36,7 @@ def as_array(X: Any) -> NDArray[Any]:
 
 
 def read_array(array: NDArray[Any]) -> Table:
-    """Give every column of a two-dimensional array as a view."""
+    """Return every column of a two-dimensional array as a view."""
     if array.dtype.kind in "cV":
         what = "Complex data not supported" if array.dtype.kind == "c" else "Structured array"
         raise DataError(f"{what}: X has dtype {array.dtype}. Pass one real value per cell.")
@@ -69,7 +69,7 @@ def _with_missing(column: Column, missing: NDArray[np.bool_]) -> Column:
 
 
 def build_array(columns: Sequence[Column], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Put columns side by side in an array of one dtype."""
+    """Stack columns side by side in an array of one dtype."""
     cells = [_as_type(column, dtype) for column in columns]
     array = np.empty((len(cells[0]), len(cells)), dtype)
     for start in range(0, len(array), _ROWS):
@@ -83,7 +83,7 @@ def build_array(columns: Sequence[Column], dtype: np.dtype[Any]) -> NDArray[Any]
 
 
 def _as_type(column: Column, dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Give a column's cells as an array of a dtype takes them."""
+    """Return a column's cells in a form that an array of a dtype takes."""
     if dtype.kind == "O":
         return to_objects(column)
     values = column.values

@@ -10,31 +10,24 @@ from pyarrow import types
 from mgvae.codec._columns import Column, ticks
 from mgvae.codec.containers._objects import to_objects
 
-__all__ = ["append", "build_array", "build_labels", "build_table"]
+__all__ = ["append_labels", "append_rows", "build_array", "build_labels", "build_rows"]
 
 
-def build_table(table: Any, columns: Sequence[Column]) -> Any:
-    """Give columns as a Table with the schema of ``table``."""
+def build_rows(table: Any, columns: Sequence[Column]) -> Any:
+    """Return columns as a Table with the schema of ``table``."""
     arrays = [
         build_array(column, field.type) for column, field in zip(columns, table.schema, strict=True)
     ]
     return pa.Table.from_arrays(arrays, schema=table.schema)
 
 
-def append(old: Any, new: Any) -> Any:
-    """Put a Table below a Table, or an array below an array."""
-    if isinstance(old, pa.Table):
-        return pa.concat_tables([old, new])
-    if isinstance(old, pa.ChunkedArray):
-        return pa.chunked_array([*old.chunks, new], old.type)
-    if types.is_dictionary(old.type):
-        both = pa.chunked_array([old, new]).unify_dictionaries()
-        return pa.concat_arrays(both.chunks)
-    return pa.concat_arrays([old, new])
+def append_rows(table: Any, columns: Sequence[Column]) -> Any:
+    """Append columns to the rows of ``table``."""
+    return pa.concat_tables([table, build_rows(table, columns)])
 
 
 def build_labels(y: Any, labels: Any) -> Any:
-    """Give class labels as an array or a Table of the type of ``y``."""
+    """Return class labels as an array or a Table of the type of ``y``."""
     if isinstance(y, pa.Table):
         columns = labels.reshape(len(labels), -1).T
         arrays = [build_labels(a, c) for a, c in zip(y.columns, columns, strict=True)]
@@ -44,8 +37,21 @@ def build_labels(y: Any, labels: Any) -> Any:
     return pa.array(labels.tolist(), y.type)
 
 
+def append_labels(y: Any, labels: Any, index: Any) -> Any:  # noqa: ARG001
+    """Append class labels to ``y``; there is no index in Arrow."""
+    new = build_labels(y, labels)
+    if isinstance(y, pa.Table):
+        return pa.concat_tables([y, new])
+    if isinstance(y, pa.ChunkedArray):
+        return pa.chunked_array([*y.chunks, new], y.type)
+    if types.is_dictionary(y.type):
+        both = pa.chunked_array([y, new]).unify_dictionaries()
+        return pa.concat_arrays(both.chunks)
+    return pa.concat_arrays([y, new])
+
+
 def build_array(column: Column, kind: Any) -> Any:
-    """Give a column's cells as an Arrow array of a type."""
+    """Return a column's cells as an Arrow array of a type."""
     missing, values = column.missing, column.values
     if missing is not None and missing.all():
         return pa.nulls(len(values), kind)

@@ -1,6 +1,7 @@
-"""Which container an object is, and who reads and builds it."""
+"""Find out which container an object is, and call what reads and builds it."""
 
 from collections.abc import Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,14 @@ from numpy.typing import NDArray
 
 from mgvae.codec._columns import Column, Table
 from mgvae.codec.containers import _arrays
+from mgvae.codec.containers._frames import read_frame
 from mgvae.errors import DataError
 
 __all__ = ["append_labels", "append_rows", "only_labels", "only_rows", "read_table"]
 
 
 def read_table(X: Any) -> Table:
-    """Give any table as columns.
+    """Return any table as columns.
 
     Parameters
     ----------
@@ -53,8 +55,6 @@ def read_table(X: Any) -> Table:
             "example with X.to_frame()."
         )
     if of.is_pandas_dataframe(X) or of.is_polars_dataframe(X) or of.is_pyarrow_table(X):
-        from mgvae.codec.containers._frames import read_frame
-
         names = list(X.column_names if of.is_pyarrow_table(X) else X.columns)
         _refuse_empty(len(X), len(names))
         return read_frame(X, names)
@@ -65,7 +65,7 @@ def read_table(X: Any) -> Table:
 
 
 def append_rows(X: Any, columns: Sequence[Column]) -> Any:
-    """Put new rows below those of X, which stay as they are.
+    """Append new rows to X, whose own rows stay as they are.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def append_rows(X: Any, columns: Sequence[Column]) -> Any:
     -------
     X_new : same type as X
         The rows of X with their values, types, index and attributes, then the new rows. A pandas
-        index goes on with labels that it did not have: numbers count on, dates go on by seconds,
+        index is continued by new labels: numbers count on, dates advance by seconds,
         text gets ``synthetic-0``, ``synthetic-1``, ...
 
     Examples
@@ -88,18 +88,9 @@ def append_rows(X: Any, columns: Sequence[Column]) -> Any:
     >>> append_rows(X, read_table(X).columns)
     [[1, 'a'], [2, 'b'], [1, 'a'], [2, 'b']]
     """
-    if of.is_pandas_dataframe(X):
-        from mgvae.codec.containers import _pandas
-
-        return _pandas.append_frame(X, columns)
-    if of.is_polars_dataframe(X):
-        from mgvae.codec.containers import _polars
-
-        return _polars.append(X, only_rows(X, columns))
-    if of.is_pyarrow_table(X):
-        from mgvae.codec.containers import _arrow
-
-        return _arrow.append(X, only_rows(X, columns))
+    builder = _builder(X)
+    if builder is not None:
+        return builder.append_rows(X, columns)
     new = only_rows(X, columns)
     if isinstance(X, list):
         return [*X, *new]
@@ -107,7 +98,7 @@ def append_rows(X: Any, columns: Sequence[Column]) -> Any:
 
 
 def only_rows(X: Any, columns: Sequence[Column]) -> Any:
-    """Give new rows by themselves, in the container and types of X, which may have no rows.
+    """Return new rows alone, in the container and types of X, which may have no rows.
 
     Examples
     --------
@@ -116,25 +107,16 @@ def only_rows(X: Any, columns: Sequence[Column]) -> Any:
     >>> only_rows(np.zeros((5, 2), np.int8), [Column(0, np.array([7])), Column(1, np.array([8]))])
     array([[7, 8]], dtype=int8)
     """
-    if of.is_pandas_dataframe(X):
-        from mgvae.codec.containers import _pandas
-
-        return _pandas.build_frame(X, columns)
-    if of.is_polars_dataframe(X):
-        from mgvae.codec.containers import _polars
-
-        return _polars.build_frame(X, columns)
-    if of.is_pyarrow_table(X):
-        from mgvae.codec.containers import _arrow
-
-        return _arrow.build_table(X, columns)
+    builder = _builder(X)
+    if builder is not None:
+        return builder.build_rows(X, columns)
     dtype = np.dtype(object) if isinstance(X, list) else _arrays.as_array(X).dtype
     new = _arrays.build_array(columns, dtype)
     return new.tolist() if isinstance(X, list) else new
 
 
 def append_labels(y: Any, labels: NDArray[Any], X: Any = None) -> Any:
-    """Put the class labels of new rows below y.
+    """Append the class labels of new rows to y.
 
     Parameters
     ----------
@@ -143,7 +125,7 @@ def append_labels(y: Any, labels: NDArray[Any], X: Any = None) -> Any:
     labels : ndarray
         Values of y, one for each new row; rows of y if it has several columns.
     X : optional
-        The rows that the result belongs to, as :func:`append_rows` gave them: if both are of
+        The rows that the result belongs to, as :func:`append_rows` returned them. If both are of
         pandas, the result has its index.
 
     Returns
@@ -158,26 +140,17 @@ def append_labels(y: Any, labels: NDArray[Any], X: Any = None) -> Any:
     >>> append_labels(np.array(["no", "yes"]), np.array(["yes"], dtype=object))
     array(['no', 'yes', 'yes'], dtype='<U3')
     """
-    if of.is_pandas_series(y) or of.is_pandas_dataframe(y):
-        from mgvae.codec.containers import _pandas
-
-        return _pandas.append_labels(y, labels, X.index if of.is_pandas_dataframe(X) else None)
+    builder = _builder(y)
+    if builder is not None:
+        return builder.append_labels(y, labels, X.index if of.is_pandas_dataframe(X) else None)
     new = only_labels(y, labels)
-    if of.is_polars_series(y) or of.is_polars_dataframe(y):
-        from mgvae.codec.containers import _polars
-
-        return _polars.append(y, new)
-    if _is_arrow_array(y) or of.is_pyarrow_table(y):
-        from mgvae.codec.containers import _arrow
-
-        return _arrow.append(y, new)
     if isinstance(y, list):
         return [*y, *new]
     return np.concatenate([np.asarray(y), new])
 
 
 def only_labels(y: Any, labels: NDArray[Any]) -> Any:
-    """Give the class labels of new rows by themselves, in the container and type of y.
+    """Return the class labels of new rows alone, in the container and type of y.
 
     Examples
     --------
@@ -187,22 +160,34 @@ def only_labels(y: Any, labels: NDArray[Any]) -> Any:
     [1, 1]
     """
     labels = np.asarray(labels)
-    if of.is_pandas_series(y) or of.is_pandas_dataframe(y):
-        from mgvae.codec.containers import _pandas
-
-        return _pandas.build_labels(y, labels)
-    if of.is_polars_series(y) or of.is_polars_dataframe(y):
-        from mgvae.codec.containers import _polars
-
-        return _polars.build_labels(y, labels)
-    if _is_arrow_array(y) or of.is_pyarrow_table(y):
-        from mgvae.codec.containers import _arrow
-
-        return _arrow.build_labels(y, labels)
+    builder = _builder(y)
+    if builder is not None:
+        return builder.build_labels(y, labels)
     if isinstance(y, list):
         return labels.tolist()
     array = np.asarray(y)
     return labels.astype(array.dtype).reshape(-1, *array.shape[1:])
+
+
+def _builder(X: Any) -> ModuleType | None:
+    """Return the module that builds the container of X, or None for arrays and lists.
+
+    The modules of pandas, polars and pyarrow are imported here only, and only for a user who has
+    imported that package already.
+    """
+    if of.is_pandas_dataframe(X) or of.is_pandas_series(X):
+        from mgvae.codec.containers import _pandas
+
+        return _pandas
+    if of.is_polars_dataframe(X) or of.is_polars_series(X):
+        from mgvae.codec.containers import _polars
+
+        return _polars
+    if of.is_pyarrow_table(X) or _is_arrow_array(X):
+        from mgvae.codec.containers import _arrow
+
+        return _arrow
+    return None
 
 
 def _is_series(X: Any) -> bool:

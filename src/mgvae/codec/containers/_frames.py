@@ -22,7 +22,7 @@ _MIDNIGHT = dt.datetime(2000, 1, 1)
 
 
 def read_frame(frame: Any, names: list[Hashable]) -> Table:
-    """Give the columns of a pandas or polars DataFrame or of a pyarrow Table."""
+    """Return the columns of a pandas or polars DataFrame or of a pyarrow Table."""
     repeated = [repr(name) for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise DataError(
@@ -101,7 +101,7 @@ def _simplify(native: Any) -> Any:
 
 
 def _codes(native: Any) -> tuple[NDArray[Any], tuple[Level, ...], bool]:
-    """Give a categorical column as positions, levels, and whether these are ordered."""
+    """Return the positions and levels of a categorical column, and whether these are ordered."""
     if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
         hash(native.dtype)  # raises for categories that pandas could not put below each other
         levels = tuple(neutral_level(level) for level in native.cat.categories)

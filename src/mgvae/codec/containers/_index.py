@@ -11,7 +11,7 @@ _NEW = "synthetic-"
 
 
 def fresh_index(index: Any, n: int) -> Any:
-    """Give ``n`` labels that an index does not have.
+    """Return ``n`` labels that an index does not have.
 
     A range continues. Numbers count on from the largest, dates and durations by seconds from the
     latest, periods by periods. Every level of a MultiIndex does the same by itself. Anything else

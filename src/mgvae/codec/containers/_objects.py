@@ -46,7 +46,7 @@ _DTYPES: dict[type, str] = {
 
 
 def from_objects(name: Hashable, objects: NDArray[Any]) -> Column:
-    """Find the one type that all present cells of a column share, and give them as that type.
+    """Find the one type that all present cells share, and return them as a column of that type.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def from_objects(name: Hashable, objects: NDArray[Any]) -> Column:
 
 
 def to_objects(column: Column) -> NDArray[Any]:
-    """Give a column's cells as the Python objects that they were."""
+    """Return a column's cells as the Python objects that they were."""
     cells = np.empty(len(column.values), object)
     if column.levels is not None:
         levels = np.empty(len(column.levels), object)
@@ -92,14 +92,14 @@ def to_objects(column: Column) -> NDArray[Any]:
 
 
 def neutral_level(value: Any) -> Level:
-    """Give a category as text unless it is a plain value already."""
+    """Return a category as text unless it is a plain value already."""
     if isinstance(value, np.generic):
         value = value.item()
     return value if isinstance(value, str | bytes | bool | int | float) else str(value)
 
 
 def positions(column: Column, levels: Sequence[Level]) -> NDArray[np.int64]:
-    """Give a coded column as positions in other levels; -1 where a cell is missing."""
+    """Return a coded column as positions in other levels, -1 where a cell is missing."""
     known = {level: i for i, level in enumerate(levels)}
     places = np.array([known[level] for level in column.levels or ()] or [-1])
     codes: NDArray[np.int64] = places[column.values]

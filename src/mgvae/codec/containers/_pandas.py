@@ -7,14 +7,15 @@ import numpy as np
 import pandas as pd
 
 from mgvae.codec._columns import Column
+from mgvae.codec.containers._arrow import build_array
 from mgvae.codec.containers._index import fresh_index
 from mgvae.codec.containers._objects import neutral_level, positions, to_objects
 
-__all__ = ["append_frame", "append_labels", "build_frame", "build_labels"]
+__all__ = ["append_labels", "append_rows", "build_labels", "build_rows"]
 
 
-def build_frame(frame: Any, columns: Sequence[Column], index: Any = None) -> Any:
-    """Give columns as a DataFrame with the types of ``frame``."""
+def build_rows(frame: Any, columns: Sequence[Column], index: Any = None) -> Any:
+    """Return columns as a DataFrame with the types of ``frame``."""
     types = zip(columns, frame.dtypes, strict=True)
     cells = {i: _cells(column, dtype) for i, (column, dtype) in enumerate(types)}
     new = frame._constructor(pd.DataFrame(cells, copy=False))
@@ -25,14 +26,14 @@ def build_frame(frame: Any, columns: Sequence[Column], index: Any = None) -> Any
     return new
 
 
-def append_frame(frame: Any, columns: Sequence[Column]) -> Any:
-    """Put columns below the rows of ``frame``."""
-    new = build_frame(frame, columns, fresh_index(frame.index, len(columns[0].values)))
+def append_rows(frame: Any, columns: Sequence[Column]) -> Any:
+    """Append columns to the rows of ``frame``."""
+    new = build_rows(frame, columns, fresh_index(frame.index, len(columns[0].values)))
     return pd.concat([frame, new])
 
 
 def build_labels(y: Any, labels: Any) -> Any:
-    """Give class labels as a Series or a DataFrame of the type of ``y``."""
+    """Return class labels as a Series or a DataFrame of the type of ``y``."""
     if isinstance(y, pd.DataFrame):
         columns = labels.reshape(len(labels), -1).T
         cells = {
@@ -43,7 +44,7 @@ def build_labels(y: Any, labels: Any) -> Any:
 
 
 def append_labels(y: Any, labels: Any, index: Any) -> Any:
-    """Put class labels below ``y``; ``index`` is that of the rows, if they have one."""
+    """Append class labels to ``y``; ``index`` is that of the rows, if they have one."""
     new = build_labels(y, labels)
     new.index = fresh_index(y.index, len(new))
     both = pd.concat([y, new])
@@ -53,12 +54,10 @@ def append_labels(y: Any, labels: Any, index: Any) -> Any:
 
 
 def _cells(column: Column, dtype: Any) -> Any:
-    """Give a column's cells as an array of a pandas dtype."""
+    """Return a column's cells as an array of a pandas dtype."""
     if isinstance(dtype, pd.SparseDtype):
         return pd.arrays.SparseArray(_cells(column, dtype.subtype), dtype=dtype)
     if isinstance(dtype, pd.ArrowDtype):
-        from mgvae.codec.containers._arrow import build_array
-
         return pd.array(build_array(column, dtype.pyarrow_dtype), dtype=dtype)
     if isinstance(dtype, pd.CategoricalDtype):
         codes = positions(column, [neutral_level(level) for level in dtype.categories])

@@ -9,26 +9,31 @@ import polars as pl
 from mgvae.codec._columns import Column, ticks
 from mgvae.codec.containers._objects import to_objects
 
-__all__ = ["append", "build_frame", "build_labels"]
+__all__ = ["append_labels", "append_rows", "build_labels", "build_rows"]
 
 
-def build_frame(frame: Any, columns: Sequence[Column]) -> Any:
-    """Give columns as a DataFrame with the schema of ``frame``."""
+def build_rows(frame: Any, columns: Sequence[Column]) -> Any:
+    """Return columns as a DataFrame with the schema of ``frame``."""
     schema = frame.schema
     return pl.DataFrame([_series(c, schema[c.name]) for c in columns])
 
 
-def append(old: Any, new: Any) -> Any:
-    """Put a DataFrame below a DataFrame, or a Series below a Series."""
-    return pl.concat([old, new])
+def append_rows(frame: Any, columns: Sequence[Column]) -> Any:
+    """Append columns to the rows of ``frame``."""
+    return pl.concat([frame, build_rows(frame, columns)])
 
 
 def build_labels(y: Any, labels: Any) -> Any:
-    """Give class labels as a Series or a DataFrame of the type of ``y``."""
+    """Return class labels as a Series or a DataFrame of the type of ``y``."""
     if isinstance(y, pl.DataFrame):
         columns = labels.reshape(len(labels), -1).T
         return pl.DataFrame([build_labels(s, c) for s, c in zip(y, columns, strict=True)])
     return pl.Series(y.name, labels.tolist(), dtype=y.dtype)
+
+
+def append_labels(y: Any, labels: Any, index: Any) -> Any:  # noqa: ARG001
+    """Append class labels to ``y``; there is no index in polars."""
+    return pl.concat([y, build_labels(y, labels)])
 
 
 def _series(column: Column, dtype: Any) -> Any:

@@ -25,7 +25,7 @@ from mgvae.common.runtime import torch_generator
 from mgvae.methods.mgvae.generation import latent_means, translate
 from mgvae.methods.settings import Stage
 from mgvae.model.ewc import Consolidation, fisher_diagonal
-from mgvae.model.optimiser import Adam
+from mgvae.model.kernels import Adam
 from mgvae.model.prior import own_exemplars
 from mgvae.model.vae import VAE, elbo, elbo_with_exemplars
 from mgvae.training import Callback, History, Player, Validation, train

@@ -1,4 +1,4 @@
-"""The priors against torch's own mixture, a double loop, and automatic differentiation."""
+"""The priors against torch's own mixture and a double loop."""
 
 import math
 
@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from torch.distributions import Categorical, Independent, MixtureSameFamily, Normal
 
 from mgvae.model.prior import (
-    draw_and_compare,
     log_majority_mixture,
     log_standard_normal,
     own_exemplars,
@@ -60,48 +59,6 @@ def test_leave_one_out_equals_a_double_loop(shape):
         expected = math.log(max(sum(densities) / len(densities), 1e-300))
         if expected > -600:
             assert math.isclose(found[i].item(), expected, rel_tol=1e-8, abs_tol=1e-8)
-
-
-def drawn_posterior(shape):
-    """Give the arguments of draw_and_compare, all with a gradient but the noise."""
-    mean, means, log_variance = drawn(shape)
-    generator = torch.Generator().manual_seed(shape[3] + 1)
-    spread = torch.randn(mean.shape, generator=generator, dtype=mean.dtype)
-    noise = torch.randn(mean.shape, generator=generator, dtype=mean.dtype)
-    inputs = [t.requires_grad_() for t in (mean, spread, means, log_variance)]
-    return inputs[0], inputs[1], noise, inputs[2], inputs[3]
-
-
-@given(shapes)
-def test_fast_draw_equals_the_densities_and_their_automatic_gradients(shape):
-    mean, spread, noise, means, log_variance = drawn_posterior(shape)
-    inputs = (mean, spread, means, log_variance)
-    weights = torch.arange(1.0, len(mean) + 1, dtype=mean.dtype)
-
-    def gradients(z, divergence):
-        return torch.autograd.grad((divergence * weights).sum() + z.pow(3).sum(), inputs)
-
-    z, divergence = draw_and_compare(mean, spread, noise, means, log_variance)
-    q = Independent(Normal(mean, torch.exp(0.5 * spread)), 1)
-    codes = mean + torch.exp(0.5 * spread) * noise
-    expected = q.log_prob(codes) - torch_mixture(means, log_variance).log_prob(codes)
-    torch.testing.assert_close(z, codes)
-    torch.testing.assert_close(divergence, expected)
-    for a, b in zip(gradients(z, divergence), gradients(codes, expected), strict=True):
-        torch.testing.assert_close(a, b)
-
-
-def test_fast_draw_by_finite_differences_with_leave_one_out():
-    mean, spread, noise, means, log_variance = drawn_posterior((4, 5, 3, 1))
-    own = own_exemplars(np.array([0, 1, 2, 9]), np.array([0, 1, 1, 4, 0]))
-    q = Independent(Normal(mean, torch.exp(0.5 * spread)), 1)
-    z, divergence = draw_and_compare(mean, spread, noise, means, log_variance, own)
-    expected = q.log_prob(z) - log_majority_mixture(z, means, log_variance, own)
-    torch.testing.assert_close(divergence, expected)
-    assert torch.autograd.gradcheck(
-        lambda a, b, c, d: draw_and_compare(a, b, noise, c, d, own),
-        (mean, spread, means, log_variance),
-    )
 
 
 def test_far_codes_and_tiny_variances_stay_finite():

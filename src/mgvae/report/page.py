@@ -10,9 +10,7 @@ from mgvae.report import _svg
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from mgvae.report._quality import QualityReport
-
-__all__ = ["check_packages", "quality_page", "render"]
+__all__ = ["MissingPackageError", "check_packages", "render"]
 
 
 class MissingPackageError(MGVAEError, ImportError):
@@ -22,11 +20,6 @@ class MissingPackageError(MGVAEError, ImportError):
 def check_packages() -> None:
     """Raise if the page cannot be made because a package is not there."""
     _environment()
-
-
-def quality_page(report: "QualityReport") -> str:
-    """Give the page of a quality report."""
-    return render("quality.html", {"report": report})
 
 
 def render(template: str, values: Mapping[str, Any]) -> str:
@@ -62,7 +55,7 @@ def _environment() -> "Environment":
 
 
 def _safe(draw: Any, markup: Any) -> Any:
-    return lambda *given: markup(draw(*given))  # pictures are made of numbers and class names
+    return lambda *given: markup(draw(*given))  # drawings are made of numbers and class names
 
 
 def _figure(value: float | None) -> str:

@@ -11,7 +11,6 @@ from torch.distributions import MultivariateNormal, Normal
 from mgvae.codec import Span
 from mgvae.common.runtime import build, torch_generator
 from mgvae.model.likelihood import Likelihood
-from mgvae.model.prior import log_majority_mixture, own_exemplars
 from mgvae.model.vae import VAE, elbo, elbo_with_exemplars
 from mgvae.networks import Bodies, mlp_bodies
 
@@ -115,33 +114,3 @@ def test_divergence_is_log_q_minus_log_p():
     z = mean + sd * noise
     expected = Normal(mean, sd).log_prob(z).sum(-1) - Normal(0.0, 1.0).log_prob(z).sum(-1)
     torch.testing.assert_close(elbo(vae, x, noise, mean).divergence, expected)
-
-
-@pytest.mark.parametrize("leave_out", [False, True])
-@pytest.mark.parametrize("remembered", [0, 2])
-def test_the_gradient_of_all_layers_in_one_function_equals_autograds(leave_out, remembered):
-    spans = [Span("x", 6, "sigmoid", "squared_error")]
-    vae = VAE(mlp_bodies(6, (8, 7), 3), Likelihood(spans), 3).double()
-    generator = torch.Generator().manual_seed(0)
-    vae.initialise(generator)
-    rows, noise, extra = (
-        torch.randn(*shape, generator=generator, dtype=torch.float64)
-        for shape in [(4 + 6 - remembered, 6), (4, 3), (remembered, 3)]
-    )
-    extra = extra if remembered else None
-    own = own_exemplars(np.arange(4), np.array([2, 9, 1, 8, 1, 7])) if leave_out else None
-    parameters = list(vae.parameters())
-    found = elbo_with_exemplars(vae, rows, noise, own, extra)
-    apart = elbo_with_exemplars(vae, rows, noise, own, extra, gather=lambda centres: centres)
-    features = vae.encoder(rows)
-    mean, spread = vae.mean_head(features), vae.log_variance_head(features[:4])
-    centres = mean[4:] if extra is None else torch.cat([mean[4:], extra])
-    z = mean[:4] + torch.exp(0.5 * spread) * noise
-    log_q = Normal(mean[:4], torch.exp(0.5 * spread)).log_prob(z).sum(-1)
-    divergence = log_q - log_majority_mixture(z, centres, vae.log_variance, own)
-    reconstruction = vae.likelihood.log_prob(rows[:4], vae.decoder(z))
-    loss = (divergence - reconstruction).mean()
-    expected = torch.autograd.grad(loss, parameters)
-    for parts in (found, apart):
-        torch.testing.assert_close(parts.terms()["loss"], loss)
-        torch.testing.assert_close(torch.autograd.grad(parts.terms()["loss"], parameters), expected)

@@ -1,4 +1,4 @@
-"""The bodies for pictures."""
+"""The bodies for images."""
 
 import copy
 
@@ -68,7 +68,7 @@ def test_the_paper_s_sizes():
 
 
 @pytest.mark.parametrize("layout", [cnn_bodies, residual_bodies])
-def test_pictures_of_a_large_batch_do_not_see_each_other(layout):
+def test_images_of_a_large_batch_do_not_see_each_other(layout):
     """Parts are an implementation's affair: the rows are those that each alone would give."""
     bodies = make(layout, (1, 8, 8), 3, 0.1)
     x = torch.rand(600, 64, generator=torch.Generator().manual_seed(0))
@@ -125,7 +125,7 @@ def test_fisher_by_vmap_equals_a_loop(layout):
     ("shape", "first"),
     [((5,), "Linear"), ((1, 28, 28), "Linear"), ((3, 16, 16), "Conv"), ((1, 40, 40), "Conv")],
 )
-def test_auto_takes_convolutions_for_colour_or_larger_pictures(shape, first):
+def test_auto_takes_convolutions_for_colour_or_larger_images(shape, first):
     bodies = choose_bodies("auto", shape, 3, hidden_sizes=(4, 4), width=0.1)
     layers = [type(m).__name__ for m in bodies.encoder.modules() if not list(m.children())]
     assert any(name.startswith(first) for name in layers)

@@ -6,6 +6,7 @@ import torch
 from torch import nn
 
 from mgvae.codec import Span
+from mgvae.common.rows import MemoryRows
 from mgvae.common.runtime import build, torch_generator
 from mgvae.methods.mgvae.learning import fisher_of_generated
 from mgvae.model.ewc import Consolidation, fisher_diagonal
@@ -91,7 +92,7 @@ def test_fisher_of_generated_covers_every_parameter_and_repeats():
     )
     rows = torch.randn(30, 4, generator=torch.Generator().manual_seed(0))
     one, two = (
-        fisher_of_generated(vae, rows, np.arange(20), 7, 5, np.random.SeedSequence(1))
+        fisher_of_generated(vae, MemoryRows(rows), np.arange(20), 7, 5, np.random.SeedSequence(1))
         for _ in range(2)
     )
     assert set(one) == {name for name, _ in vae.named_parameters()}
