@@ -8,35 +8,22 @@ from mgvae.codec._storage import Fields, plain, unplain
 from mgvae.codec._table_codec import ColumnSummary, TableCodec
 from mgvae.codec.containers import append_labels, append_rows, only_labels, only_rows, read_table
 from mgvae.codec.images import Channels, ImageCodec
-from mgvae.codec.samples import (
-    CodecOptions,
-    ImageSamples,
-    Samples,
-    SampleShape,
-    TableSamples,
-    open_samples,
-)
 
 __all__ = [
     "LEVELS",
     "NUMBERS",
     "Activation",
     "Channels",
-    "CodecOptions",
     "Column",
     "ColumnSummary",
     "Fields",
     "ImageCodec",
-    "ImageSamples",
     "KindName",
     "LikelihoodName",
     "NumericScale",
-    "SampleShape",
-    "Samples",
     "Span",
     "Table",
     "TableCodec",
-    "TableSamples",
     "append_labels",
     "append_rows",
     "cell_numbers",
@@ -44,7 +31,6 @@ __all__ = [
     "join_columns",
     "only_labels",
     "only_rows",
-    "open_samples",
     "plain",
     "read_table",
     "unplain",

@@ -17,7 +17,8 @@ from imblearn.over_sampling.base import BaseOverSampler
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from mgvae.codec import CodecOptions, KindName, Samples, SampleShape
+from mgvae.codec import KindName
+from mgvae.codec.samples import CodecOptions, Samples, SampleShape
 from mgvae.common.runtime import enough_memory, resolve_device, seed_sequence, threads
 from mgvae.errors import ParameterError
 from mgvae.methods.method import Method, Workers

@@ -6,7 +6,8 @@ from typing import Any, Literal
 import torch
 from sklearn.utils._param_validation import StrOptions
 
-from mgvae.codec import CodecOptions, KindName, NumericScale, Samples, SampleShape
+from mgvae.codec import KindName, NumericScale
+from mgvae.codec.samples import CodecOptions, Samples, SampleShape
 from mgvae.methods.cgan import ConditionalGAN, Settings
 from mgvae.methods.settings import check_settings, complete, parameter_rules
 from mgvae.samplers._base import GenerativeSampler, refuse_network

@@ -6,7 +6,8 @@ from typing import Any, Literal
 import torch
 from sklearn.utils._param_validation import StrOptions
 
-from mgvae.codec import CodecOptions, KindName, LikelihoodName, NumericScale, Samples, SampleShape
+from mgvae.codec import KindName, LikelihoodName, NumericScale
+from mgvae.codec.samples import CodecOptions, Samples, SampleShape
 from mgvae.methods.cvae import ConditionalVAE, Settings
 from mgvae.methods.mgvae.generation import DecoderOutput
 from mgvae.methods.settings import check_settings, complete, is_auto, parameter_rules

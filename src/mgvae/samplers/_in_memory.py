@@ -7,7 +7,8 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils import check_consistent_length
 
-from mgvae.codec import Samples, append_labels
+from mgvae.codec import append_labels
+from mgvae.codec.samples import Samples
 from mgvae.common.rows import EncodedRows, MemoryRows
 from mgvae.samplers._target import read_target
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from mgvae.codec import Samples
+from mgvae.codec.samples import Samples
 from mgvae.common.rows import Positions
 from mgvae.common.runtime import enough_memory, physical_memory, threads
 from mgvae.errors import DataError

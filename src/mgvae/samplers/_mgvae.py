@@ -7,7 +7,8 @@ from typing import Any, Literal, Self
 import torch
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from mgvae.codec import CodecOptions, KindName, Samples, SampleShape
+from mgvae.codec import KindName
+from mgvae.codec.samples import CodecOptions, Samples, SampleShape
 from mgvae.errors import ParameterError
 from mgvae.methods.method import Workers
 from mgvae.methods.mgvae.generators import GenerationMode

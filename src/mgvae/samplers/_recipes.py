@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, Literal
 
-from mgvae.codec import Samples
+from mgvae.codec.samples import Samples
 from mgvae.networks import is_small
 
 __all__ = ["CVAE_DEFAULTS", "MGVAE_DEFAULTS", "RECIPES", "Defaults", "Family", "family_of"]

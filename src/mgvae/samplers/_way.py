@@ -20,7 +20,7 @@ import torch
 from imblearn.utils import check_sampling_strategy
 from numpy.typing import NDArray
 
-from mgvae.codec import Samples, open_samples
+from mgvae.codec.samples import Samples, open_samples
 from mgvae.common.progress import progress_bars
 from mgvae.common.rows import EncodedRows, MemoryRows
 from mgvae.common.runtime import enough_memory, resolve_device, seed_sequence, threads

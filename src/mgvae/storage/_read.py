@@ -18,14 +18,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mgvae.codec import (
-    Fields,
-    ImageCodec,
-    ImageSamples,
-    Samples,
-    TableCodec,
-    TableSamples,
-)
+from mgvae.codec import Fields, ImageCodec, TableCodec
+from mgvae.codec.samples import ImageSamples, Samples, TableSamples
 from mgvae.common.tensor_file import ModelFile, read_file
 from mgvae.errors import ModelFileError
 from mgvae.methods.method import Layout, Method, RowGenerator, Unvaried

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.codec import Samples
+from mgvae.codec.samples import Samples
 from mgvae.methods.method import Layout, Method, RowGenerator
 
 __all__ = ["FittedState"]

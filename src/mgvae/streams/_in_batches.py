@@ -10,7 +10,8 @@ import pyarrow as pa
 import torch
 from numpy.typing import NDArray
 
-from mgvae.codec import Samples, TableCodec, only_labels, only_rows, read_table
+from mgvae.codec import TableCodec, only_labels, only_rows, read_table
+from mgvae.codec.samples import Samples
 from mgvae.common.disk import check_room
 from mgvae.common.rows import EncodedRows, FileRows, MemoryRows, Positions
 from mgvae.errors import DataError, ParameterError
