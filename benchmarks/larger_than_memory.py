@@ -71,7 +71,7 @@ def balance(source: Path, output: Path, new: int, minority: int, devices: int) -
     """Balance a file, and return seconds and memory."""
     peak = _Anonymous()
     from mgvae import MGVAE
-        from mgvae.codec.samples import Samples
+    from mgvae.codec.samples import Samples
     from mgvae.common.disk import working_folder
     from mgvae.common.rows import EncodedRows
     from mgvae.files import open_source, write_parquet
