@@ -14,20 +14,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from imblearn.metrics import geometric_mean_score
 from imblearn.over_sampling import RandomOverSampler
+from mgvae.compare._encode import Numbers
+from mgvae.compare._statistics import holm, paired_difference
 from scipy import stats
 from sklearn import metrics
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
-from mgvae.bench.store import Store
 from mgvae.cli._run import run
 from mgvae.compare import Comparison, compare
-from mgvae.compare._encode import Numbers
 from mgvae.compare._scores import METRICS, scores
-from mgvae.compare._statistics import holm, paired_difference
 from mgvae.compare._verdict import verdict
 from mgvae.compare._work import Data, LeakError, _check_leak
 from mgvae.errors import DataError, ParameterError
+from mgvae.experiments import Store
 
 QUICK = {"models": ["logistic"], "folds": 3, "repeats": 1}
 HERE = __name__

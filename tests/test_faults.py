@@ -11,9 +11,9 @@ from PIL import Image
 from sklearn.exceptions import NotFittedError
 
 from mgvae import CGAN, CVAE, MGVAE
-from mgvae.bench.store import Store
 from mgvae.cli._run import run
 from mgvae.errors import DataError, DivergenceError, MGVAEError, ParameterError, ResourceError
+from mgvae.experiments import Store
 
 FAST = {"random_state": 0, "pretrain_steps": 20, "finetune_steps": 20}
 QUICK = ["--pretrain-steps", "4", "--finetune-steps", "3", "--seed", "1", "-q"]

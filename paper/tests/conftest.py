@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-
-from mgvae.bench import data
-from mgvae.bench.sources import Source
+from mgvae_paper import data
+from mgvae_paper.sources import PublishedData
 
 
 @pytest.fixture
@@ -17,9 +16,9 @@ def small_data(monkeypatch):
             y = np.tile(np.arange(10), 90)
             X = rng.integers(0, 60, (900, 28, 28)).astype(np.uint8)
             X[np.arange(900), 2 * y] = 250
-            return Source(X, y, test=np.arange(900) >= 700)
+            return PublishedData(X, y, test=np.arange(900) >= 700)
         y = np.repeat([1, 0], [400, 900])
         X = (rng.normal(size=(1300, 6)) + 2.0 * y[:, None]).astype(np.float32)
-        return Source(X, y, groups=np.arange(1300) // 10)
+        return PublishedData(X, y, groups=np.arange(1300) // 10)
 
     monkeypatch.setattr(data, "read_source", read)

@@ -7,10 +7,10 @@ import zipfile
 
 import numpy as np
 import pytest
+from mgvae_paper.celeba import HAIR, PAPER_COUNTS, load_celeba
 from PIL import Image
 
 from mgvae.errors import DataError, ParameterError
-from mgvae.images import HAIR, PAPER_COUNTS, load_celeba
 
 OTHER = ["Smiling", "Young"]
 
@@ -48,7 +48,7 @@ def test_exactly_one_attribute_and_the_official_split(made_up):
 
 def test_the_ratio_is_kept(made_up, monkeypatch):
     counts = {"black": 40, "blond": 20, "bald": 5, "brown": 4, "gray": 2}
-    monkeypatch.setattr("mgvae.images._celeba.PAPER_COUNTS", counts)
+    monkeypatch.setattr("mgvae_paper.celeba.PAPER_COUNTS", counts)
     found = load_celeba(made_up, size=8)
     n_black = (found.labels == "black").sum()
     for label, wanted in counts.items():

@@ -5,12 +5,12 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from mgvae_paper.classifier import _balanced_draws, train_classifier
+from mgvae_paper.metrics import at_threshold, best_threshold, judge_clean, judge_paper
+from mgvae_paper.resampling import resample
 from scipy.stats import chisquare
 from sklearn.datasets import load_digits
 
-from mgvae.bench.classifier import _balanced_draws, train_classifier
-from mgvae.bench.metrics import at_threshold, best_threshold, judge_clean, judge_paper
-from mgvae.bench.resampling import resample
 from mgvae.classifiers import TorchClassifier
 from mgvae.errors import ParameterError
 from mgvae.metrics import geometric_mean

@@ -4,11 +4,11 @@ import csv
 import io
 
 import pytest
+from mgvae_paper.methods import make_cell
+from mgvae_paper.tables import find_table, table_names
 
-from mgvae.bench.methods import make_cell
-from mgvae.bench.store import Store
-from mgvae.bench.tables import find_table, table_names
 from mgvae.cli._run import run
+from mgvae.experiments import Store
 
 
 @pytest.fixture
@@ -75,7 +75,7 @@ def test_bad_usage_is_one_line(bench, capsys, arguments, said):
 
 
 def test_page_and_figures(bench, small_data, tmp_path, monkeypatch):
-    from mgvae.bench import figures
+    from mgvae_paper import figures
 
     assert bench("page") == 0
     assert (tmp_path / "docs" / "results.md").read_text().startswith("# Results")

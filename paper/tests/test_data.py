@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from mgvae_paper import data
+from mgvae_paper.celeba import CelebaImages
+from mgvae_paper.data import DATASETS, split
+from mgvae_paper.sources import PublishedData
 
 from mgvae import images
-from mgvae.bench import data
-from mgvae.bench.data import DATASETS, split
-from mgvae.bench.sources import Source
 from mgvae.errors import DataError, ParameterError
-from mgvae.images import CelebaImages
 
 TABLE_1 = {  # majority and minority rows in training, as the paper counts them
     "mnist-100": (30596, 300), "mnist-600": (30596, 50),
@@ -35,7 +35,7 @@ def numbered(n_majority=900, n_minority=400):
     """Make a table whose first column numbers the rows."""
     n = n_majority + n_minority
     X = np.stack([np.arange(n), np.arange(n) ** 2 % 97], axis=1).astype(np.float32)
-    return Source(X, (np.arange(n) < n_minority).astype(np.int64), groups=np.arange(n) // 10)
+    return PublishedData(X, (np.arange(n) < n_minority).astype(np.int64), groups=np.arange(n) // 10)
 
 
 @pytest.fixture

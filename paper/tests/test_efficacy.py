@@ -5,13 +5,13 @@ import io
 
 import numpy as np
 import pytest
+from mgvae_paper.efficacy import FIGURES_OF_MERIT, gather
+from mgvae_paper.ranks import compare_pairs
+from mgvae_paper.tables import find_table
 from scipy.stats import wilcoxon
 
-from mgvae.bench.efficacy import FIGURES_OF_MERIT, gather
-from mgvae.bench.ranks import compare_pairs
-from mgvae.bench.store import Store
-from mgvae.bench.tables import find_table
 from mgvae.cli._run import run
+from mgvae.experiments import Store
 
 TABLE = find_table("efficacy")
 CELLS = TABLE.cells("folds", seeds=2, budget="cpu")

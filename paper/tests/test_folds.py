@@ -5,16 +5,16 @@ import gzip
 import numpy as np
 import pyarrow as pa
 import pytest
+from mgvae_paper import folds, real_tables
+from mgvae_paper.controls import BorrowedDifference, CodecSMOTE
+from mgvae_paper.folds import _drawn, _fitted, _in_epochs, _split, evaluate, judge
+from mgvae_paper.methods import make_cell
+from mgvae_paper.real_tables import Rows, read_labelled_table
+from mgvae_paper.tables import find_table
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, balanced_accuracy_score, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
-from mgvae.bench import folds, real_tables
-from mgvae.bench.controls import BorrowedDifference, CodecSMOTE
-from mgvae.bench.folds import _drawn, _fitted, _in_epochs, _split, evaluate, judge
-from mgvae.bench.methods import make_cell
-from mgvae.bench.real_tables import Rows, read_rows
-from mgvae.bench.tables import find_table
 from mgvae.codec import TableCodec, read_table
 from mgvae.errors import DataError, ParameterError
 
@@ -35,7 +35,7 @@ def rows(monkeypatch):
         }
     )
     made = Rows(table, y, np.arange(400) // 4)
-    monkeypatch.setattr(folds, "read_rows", lambda *_: made)
+    monkeypatch.setattr(folds, "read_labelled_table", lambda *_: made)
     return made
 
 
@@ -191,14 +191,17 @@ def test_a_changed_file_is_refused(tmp_path):
     path = tmp_path / "tabular" / "ecoli.csv.gz"
     path.write_bytes(gzip.compress(b"a,target\n1,0\n"))
     with pytest.raises(DataError, match="checksum"):
-        read_rows("ecoli", tmp_path)
+        read_labelled_table("ecoli", tmp_path)
 
 
 def test_the_real_tables_are_as_counted(data_folder):
     folder = data_folder("tabular").parent
-    counts = {name: np.bincount(read_rows(name, folder).y).tolist() for name in ("ecoli", "adult")}
+    counts = {
+        name: np.bincount(read_labelled_table(name, folder).y).tolist()
+        for name in ("ecoli", "adult")
+    }
     assert counts == {"ecoli": [301, 35], "adult": [37155, 11687]}
-    adult = read_rows("adult", folder).X
+    adult = read_labelled_table("adult", folder).X
     assert adult.num_columns == 14
     assert adult["workclass"].null_count == 2799
 

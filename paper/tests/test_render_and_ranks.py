@@ -6,15 +6,15 @@ import statistics
 
 import numpy as np
 import pytest
+from mgvae_paper.page import write_page
+from mgvae_paper.ranks import _alike, rank_methods
+from mgvae_paper.render import FORMATS, render
+from mgvae_paper.summary import summarise
+from mgvae_paper.tables import find_table
 from scipy.stats import friedmanchisquare
 
-from mgvae.bench.page import write_page
-from mgvae.bench.ranks import _alike, rank_methods
-from mgvae.bench.render import FORMATS, render
-from mgvae.bench.store import Store
-from mgvae.bench.summary import summarise
-from mgvae.bench.tables import find_table
 from mgvae.errors import DataError
+from mgvae.experiments import Store
 
 TABLE = find_table("water_quality")
 VALUES = {"ERM": [50.0, 52.0, 54.0], "SMOTE": [70.0, 71.0, 72.0], "MGVAE": [71.0, 71.0, 71.0],

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from mgvae_paper import pretraining
+from mgvae_paper.sampler import SharedMGVAE
 
 from mgvae import MGVAE
-from mgvae.bench import pretraining
-from mgvae.bench.pretraining import SharedMGVAE
 
 SMALL = {"pretrain_steps": 30, "finetune_steps": 10, "hidden_sizes": (16,), "latent_size": 3}
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from mgvae_paper import sources
+from mgvae_paper.sources import read_source
 
-from mgvae.bench import sources
-from mgvae.bench.sources import read_source
 from mgvae.errors import DataError
 
 
@@ -136,7 +136,9 @@ def test_a_missing_set_names_the_command(tmp_path, monkeypatch, name, command):
 
 
 def test_the_checksum_sees_rows_classes_and_order():
-    source = sources.Source(np.arange(6, dtype=np.float32).reshape(3, 2), np.array([0, 1, 1]))
+    source = sources.PublishedData(
+        np.arange(6, dtype=np.float32).reshape(3, 2), np.array([0, 1, 1])
+    )
     changed = [
         replace(source, X=source.X + np.float32(1e-3)),
         replace(source, y=np.array([0, 1, 0])),

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from mgvae.bench.cells import Cell, distinct
-from mgvae.bench.store import Store
 from mgvae.errors import DataError, ParameterError
+from mgvae.experiments import Cell, Store, distinct
 
 CELL = Cell("musk", "MGVAE", "paper", "cpu", 2, {"settings": {"a": 1, "b": [1.5, "x"]}})
 

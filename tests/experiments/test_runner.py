@@ -9,12 +9,10 @@ import time
 from pathlib import Path
 
 import pytest
+from mgvae_paper.methods import make_cell
+from mgvae_paper.protocols import Bench
 
-from mgvae.bench.cells import Cell
-from mgvae.bench.methods import make_cell
-from mgvae.bench.protocols import Bench
-from mgvae.bench.runner import run_cells, waiting
-from mgvae.bench.store import Store
+from mgvae.experiments import Cell, Store, run_cells, waiting
 
 CELLS = [Cell("data", "method", "test", seed=seed) for seed in range(6)]
 
@@ -40,9 +38,9 @@ def test_a_failing_cell_is_noted_and_the_rest_goes_on(tmp_path, jobs):
 SCRIPT = """
 import json, sys, time
 from pathlib import Path
-from mgvae.bench.cells import Cell
-from mgvae.bench.runner import run_cells, waiting
-from mgvae.bench.store import Store
+from mgvae.experiments import Cell
+from mgvae.experiments import run_cells, waiting
+from mgvae.experiments import Store
 
 class Stuck:
     # begins every cell, and ends only the first ones

@@ -1,1 +1,1 @@
-"""The benchmark: the paper's tables and figures, under its own protocol and under a clean one."""
+"""The paper's tables and figures, checked under its own protocol and under clean ones."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mgvae.errors import DataError, ParameterError
-from mgvae.images._files import UnreadableError, load_image, open_image
+from mgvae.images import UnreadableError, load_image, open_image
 
 __all__ = ["HAIR", "PAPER_COUNTS", "CelebaImages", "load_celeba"]
 
@@ -153,7 +153,7 @@ def _lines(path: Path) -> Iterator[list[str]]:
 
 
 def _read_partition(path: Path) -> dict[str, str]:
-    """Give each image's part: "0" train, "1" valid, "2" test."""
+    """Return each image's part: "0" train, "1" valid, "2" test."""
     parts = {}
     for words in _lines(path):
         if len(words) != 2 or words[1] not in _SPLITS.values():
@@ -163,7 +163,7 @@ def _read_partition(path: Path) -> dict[str, str]:
 
 
 def _read_hair(path: Path) -> dict[str, str]:
-    """Give the hair colour of the images that have exactly one."""
+    """Return the hair colour of the images that have exactly one."""
     lines = _lines(path)
     next(lines, None)  # how many images there are
     names = next(lines, [])
@@ -183,7 +183,7 @@ def _read_hair(path: Path) -> dict[str, str]:
 
 @contextmanager
 def _open_archive(root: Path) -> Iterator[Opener]:
-    """Give what opens each image, by name, from the folder or a zip file."""
+    """Open the images; yield what opens each image, by name, from the folder or a zip file."""
     folder = root / "img_align_celeba"
     if folder.is_dir():
         yield {path.name: _opening(path) for path in folder.iterdir() if path.suffix == ".jpg"}

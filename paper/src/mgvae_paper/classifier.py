@@ -1,8 +1,10 @@
-"""The protocols' classifier: TorchClassifier's training, with two things that protocols need.
+"""The protocols' classifier: TorchClassifier's training, with three things that protocols need.
 
-These are rows held out by the caller, which no resampling has touched, and the paper's random
-over-sampling: each epoch draws as many rows as there are, with replacement, every class equally
-often. Without either, the outcome is that of :class:`mgvae.TorchClassifier`, bit by bit.
+These are rows held out by the caller, which no resampling has touched; the paper's random
+over-sampling, in which each epoch draws as many rows as there are, with replacement, every class
+equally often; and the double softmax of the published scripts, which hand the loss probabilities
+where it expects logits. The last spoils the training: ERM collapses to the majority. Without any
+of them, the outcome is that of :class:`mgvae.TorchClassifier`, bit by bit.
 """
 
 import math
@@ -16,22 +18,22 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
-from mgvae.bench.methods import load_class
 from mgvae.classifiers import TorchClassifier, training
 from mgvae.classifiers.epochs import Rows, fresh_epochs, make_rows
 from mgvae.common.runtime import resolve_device, seed_sequence, threads, torch_generator
 from mgvae.errors import ParameterError
 from mgvae.losses import LDAMLoss, class_weights
-from mgvae.samplers._base import GenerativeSampler
 from mgvae.training import History, Player, exponential, train
+from mgvae_paper.methods import find_class
+from mgvae_paper.sampler import Generative
 
-__all__ = ["Trained", "train_classifier"]
+__all__ = ["TrainedClassifier", "train_classifier"]
 
 _SCHEMES = {"rw": "inverse", "cbrw": "effective"}
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedClassifier:
     """A trained network, and the epoch it is from."""
 
     network: nn.Module
@@ -39,7 +41,7 @@ class Trained:
     epoch: int
 
     def probabilities(self, X: NDArray[Any]) -> NDArray[np.floating]:
-        """Give the probability of each class for each row."""
+        """Return the probability of each class for each row."""
         with threads(1):
             logits = self.scale * training.outputs_of(self.network, _numbers(X), X.shape[1:])
         odds = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -53,8 +55,8 @@ def train_classifier(
     parameters: Mapping[str, Any],
     seed: int,
     held_out: tuple[NDArray[Any], NDArray[np.int64]] | None = None,
-    fresh: tuple[GenerativeSampler, float] | None = None,
-) -> Trained:
+    fresh: tuple[Generative, float] | None = None,
+) -> TrainedClassifier:
     """Train the classifier of a cell.
 
     Parameters
@@ -65,12 +67,13 @@ def train_classifier(
         Their classes, 0 to K - 1.
     parameters : mapping
         Parameters of :class:`mgvae.TorchClassifier`; a loss may be ``package.module:Class``.
-        Besides, ``balanced_batches`` asks for the paper's random over-sampling.
+        Besides, ``balanced_batches`` asks for the paper's random over-sampling, and
+        ``paper_double_softmax`` for its second softmax.
     seed : int
         Decides the first weights and the order of rows.
     held_out : (ndarray, ndarray), optional
         Rows and classes that pick the epoch with the best geometric mean; else it is the last.
-    fresh : (GenerativeSampler, float), optional
+    fresh : (sampler of mgvae, float), optional
         A fitted sampler that balances every epoch anew, and the share of its rows in the classes
         that are not the largest.
 
@@ -83,8 +86,9 @@ def train_classifier(
     """
     given = dict(parameters)
     balanced = given.pop("balanced_batches", False)
+    double_softmax = given.pop("paper_double_softmax", False)
     if ":" in given.get("loss", ""):  # a user's own
-        given["loss"] = load_class(given["loss"])()
+        given["loss"] = find_class(given["loss"])()
     estimator = TorchClassifier(**given, random_state=seed)
     estimator._check_parameters()
     counts = np.bincount(y).astype(np.float64)
@@ -105,33 +109,50 @@ def train_classifier(
             generator=torch_generator(for_network),
         ).to(rows.X)
         loss = training.make_loss(estimator.loss, counts, rows.weight is not None).to(rows.X)
+        scale = loss.scale if isinstance(loss, LDAMLoss) else 1.0
+        if double_softmax:
+            loss = _OfProbabilities(loss)
         if balanced:
             if estimator.loss != "ce" or held_out is not None:
                 raise ParameterError(
                     "balanced_batches is the paper's random over-sampling: it goes with the loss "
                     '"ce" and the last epoch only.'
                 )
-            history = _train_balanced(network, rows, plan, torch_generator(for_order))
+            history = _train_balanced(network, loss, rows, plan, torch_generator(for_order))
         else:
             history = training.train_network(
                 network, loss, rows, _held_out(held_out, device), plan,
                 n_classes=len(counts), generator=torch_generator(for_order), callback=None,
                 epoch=_epochs(rows, fresh, X.shape[1:], estimator.borrowed, for_fresh),
             )  # fmt: skip
-    scale = loss.scale if isinstance(loss, LDAMLoss) else 1.0
     shown = len(y) if fresh is None else len(counts) * int(counts.max())
     steps = math.ceil(shown / plan.batch_size)
-    return Trained(network, scale, math.ceil((history.best_step or history.steps) / steps))
+    return TrainedClassifier(
+        network, scale, math.ceil((history.best_step or history.steps) / steps)
+    )
+
+
+class _OfProbabilities(nn.Module):
+    """A loss that is handed probabilities where it expects logits, as in the published scripts."""
+
+    def __init__(self, loss: nn.Module) -> None:
+        super().__init__()
+        self.loss = loss
+
+    def forward(self, logits: Tensor, y: Tensor) -> Tensor:
+        """Compute the loss of the probabilities."""
+        found: Tensor = self.loss(F.softmax(logits, dim=1), y)
+        return found
 
 
 def _epochs(
     rows: Rows,
-    fresh: tuple[GenerativeSampler, float] | None,
+    fresh: tuple[Generative, float] | None,
     shape: tuple[int, ...],
     borrowed: float,
     seeds: np.random.SeedSequence,
 ) -> Callable[[], Rows] | None:
-    """Give the rows of every epoch anew, if they are to be fresh."""
+    """Return the rows of every epoch anew, if they are to be fresh."""
     if fresh is None:
         return None
     sampler, share = fresh
@@ -159,7 +180,11 @@ def _held_out(
 
 
 def _train_balanced(
-    network: nn.Module, rows: Rows, plan: training.Plan, generator: torch.Generator
+    network: nn.Module,
+    loss: nn.Module,
+    rows: Rows,
+    plan: training.Plan,
+    generator: torch.Generator,
 ) -> History:
     draws = _balanced_draws(rows.y, plan.batch_size, generator)
     steps = math.ceil(len(rows.y) / plan.batch_size)
@@ -167,8 +192,7 @@ def _train_balanced(
     def lower(step: int) -> dict[str, Tensor]:  # noqa: ARG001
         picked = next(draws)
         logits = network(rows.X.index_select(0, picked))
-        inputs = F.softmax(logits, dim=1) if plan.double_softmax else logits
-        return {"loss": F.cross_entropy(inputs, rows.y.index_select(0, picked))}
+        return {"loss": loss(logits, rows.y.index_select(0, picked))}
 
     adam = torch.optim.Adam(
         network.parameters(), lr=plan.learning_rate, weight_decay=plan.weight_decay, fused=True

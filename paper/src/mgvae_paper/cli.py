@@ -1,29 +1,31 @@
-"""``mgvae bench``: the paper's tables and figures, run, resumed and shown."""
+"""``mgvae-paper``: the paper's tables and figures, run, resumed and shown."""
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, NoReturn
 
 import typer
 
-from mgvae.cli._options import Debug
 from mgvae.errors import ParameterError
 
 if TYPE_CHECKING:
-    from mgvae.bench.tables import Table
+    from mgvae_paper.tables import DeclaredTable
 
-__all__ = ["app"]
+__all__ = ["app", "main"]
 
 app = typer.Typer(
+    name="mgvae-paper",
     no_args_is_help=True,
+    pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
     help="Check the paper's tables, under its own protocol and under a clean one.",
     epilog="""\b
 Examples:
-  mgvae bench run musk --protocol paper --jobs 2
-  mgvae bench run mnist --only mgvae,smote --budget cpu --data ~/data
-  mgvae bench run water_quality --method imblearn.over_sampling:ADASYN
-  mgvae bench table mnist --protocol clean --format csv
+  mgvae-paper run musk --protocol paper --jobs 2
+  mgvae-paper run mnist --only mgvae,smote --budget cpu --data ~/data
+  mgvae-paper run water_quality --method imblearn.over_sampling:ADASYN
+  mgvae-paper table mnist --protocol clean --format csv
 """,
 )
 
@@ -31,9 +33,9 @@ Protocol = Literal["paper", "clean", "folds"]
 Budget = Literal["full", "cpu"]
 
 Results = Annotated[
-    Path, typer.Option(metavar="FOLDER", help="Where results are, one file for each cell.")
+    Path, typer.Option(metavar="FOLDER", help="Where results are, in files of JSON lines.")
 ]
-Data = Annotated[
+DataFolder = Annotated[
     Path | None,
     typer.Option(metavar="FOLDER", help="Where data sets are; else MGVAE_DATA, else OpenML."),
 ]
@@ -56,16 +58,24 @@ Methods = Annotated[
 Seeds = Annotated[
     int | None, typer.Option(metavar="N", min=1, help="Seeds 0 to N-1; the table's unless given.")
 ]
+Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
+
+
+def main() -> NoReturn:
+    """Run the command line of this process, then end it."""
+    from mgvae.cli import run_program
+
+    run_program("mgvae-paper", "mgvae_paper.cli:app")
 
 
 @app.command("list")
 def list_(debug: Debug = False) -> None:  # noqa: ARG001 (looked for where errors are caught)
     """List tables, methods, data sets and figures."""
-    from mgvae.bench.data import DATASETS
-    from mgvae.bench.efficacy_figures import EFFICACY_FIGURES
-    from mgvae.bench.figures import FIGURES
-    from mgvae.bench.methods import method_names
-    from mgvae.bench.tables import find_table, table_names
+    from mgvae_paper.data import DATASETS
+    from mgvae_paper.efficacy_figures import EFFICACY_FIGURES
+    from mgvae_paper.figures import FIGURES
+    from mgvae_paper.methods import method_names
+    from mgvae_paper.tables import find_table, table_names
 
     for name in table_names():
         table = find_table(name)
@@ -77,7 +87,9 @@ def list_(debug: Debug = False) -> None:  # noqa: ARG001 (looked for where error
 
 @app.command()
 def run(
-    tables: Annotated[list[str], typer.Argument(metavar="TABLE...", help="Tables to work out.")],
+    tables: Annotated[
+        list[str] | None, typer.Argument(metavar="[TABLE...]", help="All unless named.")
+    ] = None,
     protocol: Annotated[
         Protocol | None, typer.Option(help="One protocol only; all of the table's unless given.")
     ] = None,
@@ -90,7 +102,7 @@ def run(
     ] = "full",
     retry: Annotated[bool, typer.Option("--retry", help="Also cells that failed before.")] = False,
     again: Annotated[bool, typer.Option("--again", help="Also cells that are done.")] = False,
-    data: Data = None,
+    data: DataFolder = None,
     results: Results = Path("results"),
     cache: Cache = None,
     debug: Debug = False,  # noqa: ARG001
@@ -102,33 +114,37 @@ def run(
     """
     from rich.console import Console
 
-    from mgvae.bench.progress import follow
-    from mgvae.bench.protocols import Bench
-    from mgvae.bench.resampling import in_good_order
-    from mgvae.bench.runner import run_cells, waiting
-    from mgvae.bench.store import Store
+    from mgvae.experiments import run_cells, waiting
+    from mgvae.experiments.progress import follow
+    from mgvae_paper.protocols import Evaluation
+    from mgvae_paper.resampling import in_good_order
+    from mgvae_paper.store import open_store
+    from mgvae_paper.tables import table_names
 
     if jobs == 0:
         raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
     cells = [
         cell
-        for table in _find(tables)
+        for table in _find(tables or table_names())
         for name in _protocols(table, protocol)
         for cell in table.cells(
             name, seeds=seeds, budget=budget, only=_names(only), also=method or ()
         )
     ]
-    store = Store(results)
+    store = open_store(results)
     todo = in_good_order(waiting(cells, store, retry=retry, again=again))
     console = Console(stderr=True)
     if not todo:
-        console.print(f"Nothing to do: no cell of {', '.join(tables)} is waiting.", markup=False)
+        named = ", ".join(tables or ["all tables"])
+        console.print(f"Nothing to do: no cell of {named} is waiting.", markup=False)
         return
     store.check_writable()
-    work = Bench(data and data.absolute(), (cache or _cache()).absolute())
+    work = Evaluation(data and data.absolute(), (cache or _cache()).absolute())
     counts = follow(run_cells(todo, work, store, jobs=jobs), todo, store, console)
     if counts["failed"]:
-        console.print(f"{counts['failed']} cells failed: see {results / 'errors'}, then --retry.")
+        console.print(
+            f"{counts['failed']} cells failed: see {results / 'errors.jsonl'}, then --retry."
+        )
         raise typer.Exit(1)
 
 
@@ -141,10 +157,10 @@ def status(
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Count the cells that are done, failed and waiting."""
-    from mgvae.bench.store import Store
-    from mgvae.bench.tables import table_names
+    from mgvae_paper.store import open_store
+    from mgvae_paper.tables import table_names
 
-    store = Store(results)
+    store = open_store(results)
     typer.echo(f"{'table':20} {'protocol':8} {'done':>5} {'failed':>6} {'waiting':>7}")
     for table in _find(tables or table_names()):
         for protocol in table.protocols:
@@ -177,14 +193,14 @@ def table(
 
     Of tables of many data sets the means over them are shown; as csv, those of each too.
     """
-    from mgvae.bench.efficacy import gather
-    from mgvae.bench.render import render
-    from mgvae.bench.store import Store
-    from mgvae.bench.summary import summarise
+    from mgvae_paper.efficacy import gather
+    from mgvae_paper.render import render
+    from mgvae_paper.store import open_store
+    from mgvae_paper.summary import summarise
 
     (found,) = _find([name])
     chosen = _protocols(found, protocol)[0]
-    store, rows, also = Store(results), _names(only), method or ()
+    store, rows, also = open_store(results), _names(only), method or ()
     if chosen == "folds":
         efficacy = gather(found, store, seeds=seeds, budget=budget, only=rows, also=also)
         summary = efficacy.summary(by_dataset=form == "csv")
@@ -195,18 +211,18 @@ def table(
 
 @app.command()
 def figure(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="See `mgvae bench list`.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="See `mgvae-paper list`.")],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="By default NAME.png.")
     ] = None,
     budget: Annotated[Budget, typer.Option(help="Lengths of training.")] = "full",
-    data: Data = None,
+    data: DataFolder = None,
     cache: Cache = None,
     results: Results = Path("results"),
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Draw one of the paper's figures, training what it needs, or one of results over tables."""
-    from mgvae.bench.figures import draw_figure
+    from mgvae_paper.figures import draw_figure
 
     path = output or Path(f"{name}.png")
     draw_figure(name, path, budget=budget, data=data, cache=cache or _cache(), results=results)
@@ -221,28 +237,46 @@ def page(
     ] = "results",
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="By default docs/NAME.md."),
+        typer.Option("--output", "-o", metavar="FILE", help="By default pages/NAME.md."),
     ] = None,
     results: Results = Path("results"),
     debug: Debug = False,  # noqa: ARG001
 ) -> None:
     """Write a page of all results, with ranks and tests; a reading beside it comes first."""
-    from mgvae.bench.efficacy_page import write_efficacy_page
-    from mgvae.bench.page import write_page
-    from mgvae.bench.store import Store
+    from mgvae_paper.efficacy_page import write_efficacy_page
+    from mgvae_paper.page import write_page
+    from mgvae_paper.store import open_store
 
-    path = output or Path(f"docs/{name}.md")
-    (write_page if name == "results" else write_efficacy_page)(Store(results), path)
+    path = output or Path(f"pages/{name}.md")
+    (write_page if name == "results" else write_efficacy_page)(open_store(results), path)
     typer.echo(f"Wrote {path}.")
 
 
-def _find(names: list[str]) -> "list[Table]":
-    from mgvae.bench.tables import find_table
+@app.command()
+def pack(
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Results as PROTOCOL/DATASET/KEY.json.")
+    ],
+    results: Results = Path("results"),
+    debug: Debug = False,  # noqa: ARG001
+) -> None:
+    """Add results that are kept one file for each cell; they take the place of those there."""
+    from mgvae_paper.store import open_store, read_cell_files
+
+    if not folder.is_dir():
+        raise ParameterError(f"there is no folder {folder}.")
+    found = list(read_cell_files(folder))
+    open_store(results).add(found)
+    typer.echo(f"Added {len(found)} results to {results}.")
+
+
+def _find(names: list[str]) -> "list[DeclaredTable]":
+    from mgvae_paper.tables import find_table
 
     return [find_table(name) for name in names]
 
 
-def _protocols(table: "Table", wanted: str | None) -> list[str]:
+def _protocols(table: "DeclaredTable", wanted: str | None) -> list[str]:
     if wanted is None:
         return list(table.protocols)
     if wanted not in table.protocols:

@@ -41,7 +41,7 @@ class CodecSampler(BaseEstimator, ABC):  # type: ignore[misc]
         self.codec = codec
 
     def fit_resample(self, X: Any, y: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
-        """Give the rows of X and, below them, new ones of the smaller class.
+        """Return the rows of X and, below them, new ones of the smaller class.
 
         Parameters
         ----------

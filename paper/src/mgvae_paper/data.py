@@ -13,14 +13,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.bench.real_tables import REAL_TABLES
-from mgvae.bench.sources import Source, find_celeba, read_source
 from mgvae.errors import ParameterError
+from mgvae_paper.real_tables import REAL_TABLES
+from mgvae_paper.sources import PublishedData, find_celeba, read_source
 
 __all__ = ["DATASETS", "DataSet", "Protocol", "Split", "split", "split_dataset"]
 
 Protocol = Literal["paper", "clean"]
-Rows = NDArray[np.intp]
+Positions = NDArray[np.intp]
 
 _HELD_OUT = 0.2  # of the training rows, for validation; of the molecules, for the test
 
@@ -111,7 +111,7 @@ def split(
     seed : int
         Decides the draws.
     folder : path, optional
-        Where the data sets are, see :func:`mgvae.bench.sources.read_source`.
+        Where the data sets are, see :func:`mgvae_paper.sources.read_source`.
     size : int
         Side of CelebA's images.
 
@@ -149,7 +149,7 @@ def _split_celeba(protocol: Protocol, seed: int, folder: str | Path | None, size
     The paper's long tail does not fit what is there; its ratio is kept. The validation part has
     the same ratio, the test part has all images.
     """
-    from mgvae.images import PAPER_COUNTS, load_celeba
+    from mgvae_paper.celeba import PAPER_COUNTS, load_celeba
 
     found = find_celeba(folder)
     draw = seed if protocol == "clean" else 0
@@ -171,16 +171,16 @@ class _Draw:
     def __init__(self, seed: int) -> None:
         self.seed = seed
 
-    def __call__(self, rows: Rows, stratum: int) -> Rows:
+    def __call__(self, rows: Positions, stratum: int) -> Positions:
         return np.random.default_rng([self.seed, stratum]).permutation(rows)
 
 
-def _first(rows: Rows, stratum: int) -> Rows:  # noqa: ARG001
+def _first(rows: Positions, stratum: int) -> Positions:  # noqa: ARG001
     """Leave the rows of a stratum in file order."""
     return rows
 
 
-def _split_images(source: Source, minority: int | None, draw: Any, held_out: float) -> Split:
+def _split_images(source: PublishedData, minority: int | None, draw: Any, held_out: float) -> Split:
     """Make 0-4 against 5-9 of ten classes; strata are the ten."""
     if source.test is None:
         raise ParameterError("images need an official test set.")
@@ -196,11 +196,11 @@ def _split_images(source: Source, minority: int | None, draw: Any, held_out: flo
 
 
 def _split_table(
-    source: Source, dataset: DataSet, draw: Any, held_out: float, *, scale_on_all: bool
+    source: PublishedData, dataset: DataSet, draw: Any, held_out: float, *, scale_on_all: bool
 ) -> Split:
-    train: list[Rows] = []
-    valid: list[Rows] = []
-    test: list[Rows] = []
+    train: list[Positions] = []
+    valid: list[Positions] = []
+    test: list[Positions] = []
     for label in (0, 1):
         rows = np.flatnonzero(source.y == label)
         if dataset.by_group and source.groups is not None:
@@ -229,5 +229,7 @@ def _scaled(X: NDArray[Any], seen: NDArray[Any], low: float, high: float) -> NDA
     return scaled
 
 
-def _assemble(X: NDArray[Any], y: NDArray[np.int64], train: Rows, valid: Rows, test: Rows) -> Split:
+def _assemble(
+    X: NDArray[Any], y: NDArray[np.int64], train: Positions, valid: Positions, test: Positions
+) -> Split:
     return Split(X[train], y[train], X[valid], y[valid], X[test], y[test])

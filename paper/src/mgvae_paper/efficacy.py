@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from mgvae.bench.store import Store
-from mgvae.bench.summary import Entry, Summary, entry_of, mark_best, results_of
-from mgvae.bench.tables import Row, Table
+from mgvae.experiments import Store
+from mgvae_paper.summary import Entry, FilledTable, entry_of, mark_best, results_of
+from mgvae_paper.tables import DeclaredTable, Row
 
 __all__ = ["FIGURES_OF_MERIT", "Efficacy", "gather"]
 
@@ -40,7 +40,7 @@ class Efficacy:
 
     Parameters
     ----------
-    table : Table
+    table : DeclaredTable
         What was declared.
     rows : sequence of str
         The rows that have results.
@@ -54,7 +54,7 @@ class Efficacy:
         By row, the budget of its results.
     """
 
-    table: Table
+    table: DeclaredTable
     rows: Sequence[str]
     datasets: Sequence[str]
     seeds: Mapping[tuple[str, str], Sequence[Mapping[str, Figures]]]
@@ -67,7 +67,7 @@ class Efficacy:
         return list(next(iter(self.seeds.values()))[0]) if self.seeds else []
 
     def scores(self, metric: str, classifier: str | None = None) -> dict[str, dict[str, float]]:
-        """Give a figure by row and data set, of one classifier or the mean of all.
+        """Return a figure by row and data set, of one classifier or the mean of all.
 
         Rows that differ in the threshold alone have no figure that does not depend on it.
         """
@@ -84,8 +84,8 @@ class Efficacy:
                     found.setdefault(row, {})[dataset] = statistics.fmean(values)
         return found
 
-    def summary(self, *, by_dataset: bool = False) -> Summary:
-        """Give means over all tables and, if wanted, those of each before them.
+    def summary(self, *, by_dataset: bool = False) -> FilledTable:
+        """Return means over all tables and, if wanted, those of each before them.
 
         The spread is that over seeds.
         """
@@ -98,10 +98,10 @@ class Efficacy:
                     if values:
                         entries[row, column, metric] = entry_of(values, self.budgets[row])
         mark_best(entries, self.rows, columns, FIGURES_OF_MERIT)
-        return Summary(self.table, "folds", self.rows, columns, FIGURES_OF_MERIT, entries)
+        return FilledTable(self.table, "folds", self.rows, columns, FIGURES_OF_MERIT, entries)
 
     def _by_seed(self, row: str, column: str, metric: str) -> list[float]:
-        """Give the mean of each seed that has results of all data sets of a column."""
+        """Return the mean of each seed that has results of all data sets of a column."""
         datasets = self.datasets if column == ALL else [column]
         runs = [self.seeds[row, dataset] for dataset in datasets]
         means = []
@@ -113,7 +113,7 @@ class Efficacy:
 
 
 def gather(
-    table: Table,
+    table: DeclaredTable,
     store: Store,
     *,
     seeds: int | None = None,
@@ -125,12 +125,12 @@ def gather(
 
     Parameters
     ----------
-    table : Table
+    table : DeclaredTable
         A table of the protocol ``folds``.
     store : Store
         Where results are.
     seeds, budget, only, also
-        As in :func:`mgvae.bench.summary.summarise`.
+        As in :func:`mgvae_paper.summary.summarise`.
     """
     count = table.seeds if seeds is None else seeds
     found: dict[tuple[str, str], list[dict[str, Figures]]] = {}
@@ -151,7 +151,7 @@ def gather(
 
 
 def _by_classifier(result: Mapping[str, Any], row: Row) -> dict[str, Figures]:
-    """Give the means over folds, as a row shows them."""
+    """Return the means over folds, as a row shows them."""
     folds = [fold["classifiers"] for fold in result["folds"]]
     means: dict[str, Figures] = {}
     for name in folds[0]:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from mgvae.bench.efficacy import FIGURES_OF_MERIT, Efficacy
-from mgvae.bench.ranks import draw_critical_differences, rank_methods
 from mgvae.common.atomic import atomic_write
 from mgvae.errors import DataError
+from mgvae_paper.efficacy import FIGURES_OF_MERIT, Efficacy
+from mgvae_paper.ranks import draw_critical_differences, rank_methods
 
 __all__ = ["EFFICACY_FIGURES", "RANKED"]
 
@@ -29,7 +29,7 @@ def _heat(metric: str, found: Efficacy, path: str | Path) -> None:
 
     scores = found.scores(metric)
     if not scores:
-        raise DataError("there are no results to draw: run `mgvae bench run efficacy` first.")
+        raise DataError("there are no results to draw: run `mgvae-paper run efficacy` first.")
     rows = list(scores)
     values = np.array([[scores[row][d] for row in rows] for d in found.datasets])
     distance = values - np.median(values, axis=1, keepdims=True)

@@ -4,15 +4,15 @@ import statistics
 from collections.abc import Sequence
 from pathlib import Path
 
-from mgvae.bench.efficacy import FIGURES_OF_MERIT, Efficacy, gather
-from mgvae.bench.efficacy_figures import EFFICACY_FIGURES, RANKED
-from mgvae.bench.page import costs, reading_beside, write_parts
-from mgvae.bench.ranks import compare_pairs, rank_methods
-from mgvae.bench.render import render
-from mgvae.bench.store import Store
-from mgvae.bench.summary import Summary, summarise
-from mgvae.bench.tables import find_table
 from mgvae.errors import DataError
+from mgvae.experiments import Store
+from mgvae_paper.efficacy import FIGURES_OF_MERIT, Efficacy, gather
+from mgvae_paper.efficacy_figures import EFFICACY_FIGURES, RANKED
+from mgvae_paper.page import costs, reading_beside, write_parts
+from mgvae_paper.ranks import compare_pairs, rank_methods
+from mgvae_paper.render import render
+from mgvae_paper.summary import FilledTable, summarise
+from mgvae_paper.tables import find_table
 
 __all__ = ["write_efficacy_page"]
 
@@ -40,7 +40,7 @@ def write_efficacy_page(store: Store, path: str | Path) -> None:
         The Markdown file to write; ``<name>-reading.md`` beside it is put at its top.
     """
     path = Path(path)
-    command = "Written by `mgvae bench page efficacy`; `mgvae bench run efficacy efficacy_ablation "
+    command = "Written by `mgvae-paper page efficacy`; `mgvae-paper run efficacy efficacy_ablation "
     command += "efficacy_images efficacy_ablation_mnist` makes the results."
     parts = ["# Efficacy", command, *reading_beside(path)]
     tables = gather(find_table("efficacy"), store)
@@ -66,14 +66,14 @@ def write_efficacy_page(store: Store, path: str | Path) -> None:
 _IMAGES = "Protocol `clean`: see [results](results.md)."
 
 
-def _by_column(summary: Summary) -> list[str]:
+def _by_column(summary: FilledTable) -> list[str]:
     """Show each data set by itself: together they are too wide."""
     parts = []
     for column in summary.columns:
         entries = {key: entry for key, entry in summary.entries.items() if key[1] == column}
         rows = [row for row in summary.rows if (row, column, "gm") in entries]
         if rows:
-            alone = Summary(
+            alone = FilledTable(
                 summary.table, summary.protocol, rows, [column], summary.metrics, entries
             )
             parts.append(render(alone).rstrip())

@@ -1,6 +1,6 @@
 """Figures: what the models make, as the paper shows it, and how methods fare over many tables."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.bench.data import DataSet, Split, split, split_dataset
-from mgvae.bench.efficacy import gather
-from mgvae.bench.efficacy_figures import EFFICACY_FIGURES
-from mgvae.bench.methods import make_cell
-from mgvae.bench.store import Store
-from mgvae.bench.tables import find_table
 from mgvae.common.atomic import atomic_write
 from mgvae.errors import ParameterError
+from mgvae_paper.data import DataSet, Split, split, split_dataset
+from mgvae_paper.efficacy import gather
+from mgvae_paper.efficacy_figures import EFFICACY_FIGURES
+from mgvae_paper.methods import make_cell
+from mgvae_paper.resampling import resample
+from mgvae_paper.sampler import make_sampler, share_pretraining
+from mgvae_paper.store import open_store
+from mgvae_paper.tables import find_table
 
 __all__ = ["FIGURES", "draw_figure"]
 
@@ -37,6 +39,9 @@ class _Studio:
     def parts(self, name: str) -> Split:
         return split(name, "paper", 0, self.data)
 
+    def sampler(self, parameters: Mapping[str, Any]) -> Any:
+        return share_pretraining(make_sampler(parameters, 0), parameters, self.cache)
+
     def parameters(self, name: str, method: str, **settings: Any) -> Any:
         return make_cell(name, method, "paper", budget=self.budget, settings=settings).parameters
 
@@ -55,7 +60,7 @@ def draw_figure(
     Parameters
     ----------
     name : str
-        One of :data:`FIGURES` or :data:`mgvae.bench.efficacy_figures.EFFICACY_FIGURES`.
+        One of :data:`FIGURES` or :data:`mgvae_paper.efficacy_figures.EFFICACY_FIGURES`.
     path : path
         The .png file to write.
     budget : {"full", "cpu"}
@@ -68,7 +73,7 @@ def draw_figure(
         Where results are, which the figures of many tables are drawn from.
     """
     if name in EFFICACY_FIGURES:
-        EFFICACY_FIGURES[name](gather(find_table("efficacy"), Store(results)), path)
+        EFFICACY_FIGURES[name](gather(find_table("efficacy"), open_store(results)), path)
         return
     if name not in FIGURES:
         known = ", ".join([*FIGURES, *EFFICACY_FIGURES])
@@ -78,8 +83,6 @@ def draw_figure(
 
 def _pretraining(studio: _Studio) -> Panels:
     """Show samples at falling sizes of the minority, without and with pre-training."""
-    from mgvae.bench.resampling import make_sampler
-
     panels: Panels = []
     for title, sizes, settings in (
         ("without pre-training", (3000, 300, 50), {"pretrain_steps": 0}),
@@ -89,7 +92,7 @@ def _pretraining(studio: _Studio) -> Panels:
         for size in sizes:
             parts = split_dataset(DataSet("mnist", "image", size // 5), "paper", 0, studio.data)
             parameters = studio.parameters("mnist-100", "MGVAE", **settings)
-            sampler = make_sampler(parameters, 0, studio.cache).fit(parts.X_train, parts.y_train)
+            sampler = studio.sampler(parameters).fit(parts.X_train, parts.y_train)
             made = sampler.generate(_ROWS * _COLUMNS, 1, random_state=0)
             line.append((f"{title}, {size} images", _tiled(made)))
         panels.append(line)
@@ -98,13 +101,11 @@ def _pretraining(studio: _Studio) -> Panels:
 
 def _exemplars(family: str, studio: _Studio) -> Panels:
     """Show majority images in the first column and their translations to the right."""
-    from mgvae.bench.resampling import make_sampler
-
     line = []
     for ratio in (600, 100):
         name = f"{family}-{ratio}"
         parts = studio.parts(name)
-        sampler = make_sampler(studio.parameters(name, "MGVAE"), 0, studio.cache)
+        sampler = studio.sampler(studio.parameters(name, "MGVAE"))
         sampler.fit(parts.X_train, parts.y_train)
         rows = np.random.default_rng(0).choice(np.flatnonzero(parts.y_train == 0), _ROWS)
         given = parts.X_train[np.sort(rows)]
@@ -115,8 +116,6 @@ def _exemplars(family: str, studio: _Studio) -> Panels:
 
 def _methods(family: str, studio: _Studio) -> Panels:
     """Show images that each method makes for the same minority."""
-    from mgvae.bench.resampling import resample
-
     panels: Panels = []
     for ratio in (600, 100):
         name = f"{family}-{ratio}"
@@ -134,14 +133,12 @@ def _methods(family: str, studio: _Studio) -> Panels:
 
 def _faces(studio: _Studio) -> Panels:
     """Show faces that each method makes, one hair colour a row; no photograph is among them."""
-    from mgvae.bench.resampling import make_sampler
-
     line = []
     for method in ("OCVAE", "OCDCGAN", "MGVAE"):
         cell = make_cell("celeba-100", method, "clean", budget=studio.budget)
         size = cell.parameters.get("image_size", 64)
         parts = split("celeba-100", "clean", 0, studio.data, size=size)
-        sampler = make_sampler(cell.parameters, 0, studio.cache).fit(parts.X_train, parts.y_train)
+        sampler = studio.sampler(cell.parameters).fit(parts.X_train, parts.y_train)
         rare = np.unique(parts.y_train[parts.y_train != sampler.majority_])
         made = [sampler.generate(_COLUMNS, int(code), random_state=0) for code in rare]
         line.append((method, np.stack(made)))

@@ -23,19 +23,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import has_fit_parameter
 
-from mgvae.bench.cells import Cell
-from mgvae.bench.controls import CodecSampler
-from mgvae.bench.data import DATASETS
-from mgvae.bench.machine import peak_memory, plain_settings, provenance
-from mgvae.bench.metrics import best_threshold
-from mgvae.bench.real_tables import Rows, read_rows
-from mgvae.bench.resampling import new_sampler
-from mgvae.compare._encode import Indicators, Numbers
-from mgvae.compare._methods import make_model, make_sampler
-from mgvae.compare._work import Data, take
 from mgvae.errors import DataError, ParameterError
+from mgvae.experiments import Cell
+from mgvae.experiments.estimators import make_classifier, make_oversampler
+from mgvae.experiments.judging import best_threshold
+from mgvae.experiments.tables import (
+    IndicatorEncoder,
+    LabelledTable,
+    NumericEncoder,
+    select_rows,
+)
 from mgvae.metrics import acsa, geometric_mean, recall_at
-from mgvae.samplers._base import GenerativeSampler
+from mgvae_paper.controls import CodecSampler
+from mgvae_paper.data import DATASETS
+from mgvae_paper.machine import peak_memory, provenance
+from mgvae_paper.real_tables import read_labelled_table
+from mgvae_paper.sampler import is_generative, make_sampler, used_settings
 
 __all__ = ["THRESHOLDS", "evaluate", "judge"]
 
@@ -71,7 +74,8 @@ def evaluate(cell: Cell, folder: Path | None) -> dict[str, Any]:
         )
     plan = cell.parameters["folds"]
     with peak_memory() as memory:
-        data = _drawn(read_rows(DATASETS[cell.dataset].family, folder), plan["max_rows"], cell.seed)
+        whole = read_labelled_table(DATASETS[cell.dataset].family, folder)
+        data = _drawn(whole, plan["max_rows"], cell.seed)
         folds = [
             _evaluate_fold(cell, data, parts, fold)
             for fold, parts in enumerate(_split(data, plan, cell.seed))
@@ -123,27 +127,27 @@ def judge(y: Codes, score: Floats, thresholds: Mapping[str, float]) -> dict[str,
     return {name: round(100 * value, 4) for name, value in figures.items()}
 
 
-def _drawn(data: Rows, most: int, seed: int) -> Data:
+def _drawn(data: LabelledTable, most: int, seed: int) -> LabelledTable:
     """Draw at most so many rows, the classes in proportion."""
     n = len(data.y)
-    if n > most:
-        rng = np.random.default_rng([seed, n])
-        parts = [
-            rng.choice(rows, round(most * len(rows) / n), replace=False)
-            for rows in (np.flatnonzero(data.y == 0), np.flatnonzero(data.y == 1))
-        ]
-        rows = np.sort(np.concatenate(parts))
-        groups = None if data.groups is None else data.groups[rows]
-        data = Rows(take(data.X, rows), data.y[rows], groups)
-    return Data(data.X, data.y, data.groups, None)
+    if n <= most:
+        return data
+    rng = np.random.default_rng([seed, n])
+    parts = [
+        rng.choice(rows, round(most * len(rows) / n), replace=False)
+        for rows in (np.flatnonzero(data.y == 0), np.flatnonzero(data.y == 1))
+    ]
+    rows = np.sort(np.concatenate(parts))
+    groups = None if data.groups is None else data.groups[rows]
+    return LabelledTable(select_rows(data.X, rows), data.y[rows], groups)
 
 
-def _split(data: Data, plan: Mapping[str, int], seed: int) -> Iterator[Parts]:
-    """Give the rows to learn from, to tune a threshold on, and to test on, of each fold."""
+def _split(data: LabelledTable, plan: Mapping[str, int], seed: int) -> Iterator[Parts]:
+    """Return the rows to learn from, to tune a threshold on, and to test on, of each fold."""
     for fold in range(plan["number"]):
         train, test = data.split(plan["number"], seed, 0, fold)
         groups = None if data.groups is None else data.groups[train]
-        rest = Data(None, data.y[train], groups, None)
+        rest = LabelledTable(None, data.y[train], groups)
         learn, tune = rest.split(plan["training_parts"], seed, 1 + fold, 0)
         parts = train[learn], train[tune], test
         if any(len(np.unique(data.y[rows])) < 2 for rows in parts):
@@ -151,29 +155,29 @@ def _split(data: Data, plan: Mapping[str, int], seed: int) -> Iterator[Parts]:
         yield parts
 
 
-def _evaluate_fold(cell: Cell, data: Data, parts: Parts, fold: int) -> dict[str, Any]:
+def _evaluate_fold(cell: Cell, data: LabelledTable, parts: Parts, fold: int) -> dict[str, Any]:
     learn, tune, test = parts
     for_sampler, for_model = np.random.SeedSequence([cell.seed, fold]).generate_state(2).tolist()
-    X, y = take(data.X, learn), data.y[learn]
-    encoder = Numbers().fit(X)
+    X, y = select_rows(data.X, learn), data.y[learn]
+    encoder = NumericEncoder().fit(X)
     Z = encoder.transform(X)
     started = time.process_time()
     Z_new, y_new, settings = _resample(cell.parameters, X, Z, y, encoder, for_sampler)
     seconds = time.process_time() - started
-    indicators = Indicators(encoder.categorical_).fit(Z_new)
+    indicators = IndicatorEncoder(encoder.categorical_).fit(Z_new)
     Z_new, Z_tune, Z_test = (
         indicators.transform(rows)
         for rows in (
             Z_new,
-            encoder.transform(take(data.X, tune)),
-            encoder.transform(take(data.X, test)),
+            encoder.transform(select_rows(data.X, tune)),
+            encoder.transform(select_rows(data.X, test)),
         )
     )
     weighted = cell.parameters.get("weights") == "balanced"
     found: dict[str, dict[str, float]] = {}
     for name, given in cell.parameters["classifiers"].items():
         started = time.process_time()
-        model = make_model(name, for_model).set_params(**_in_epochs(given, len(y_new)))
+        model = make_classifier(name, for_model).set_params(**_in_epochs(given, len(y_new)))
         score = _fitted(model, Z_new, y_new, weighted=weighted)
         spent = time.process_time() - started
         threshold = best_threshold(data.y[tune], score(Z_tune))
@@ -198,7 +202,7 @@ def _evaluate_fold(cell: Cell, data: Data, parts: Parts, fold: int) -> dict[str,
 
 
 def _resample(
-    parameters: Mapping[str, Any], X: Any, Z: Floats, y: Codes, encoder: Numbers, seed: int
+    parameters: Mapping[str, Any], X: Any, Z: Floats, y: Codes, encoder: NumericEncoder, seed: int
 ) -> tuple[Floats, Codes, dict[str, Any] | None]:
     """Resample, a codec's sampler the table itself, another one its numbers.
 
@@ -207,26 +211,23 @@ def _resample(
     if "sampler" not in parameters:
         return Z, y, None
     if parameters["sampler"] == "imblearn.over_sampling:SMOTE":
-        sampler = make_sampler("SMOTE", seed, y, encoder.categorical_)
+        sampler = make_oversampler("SMOTE", seed, y, encoder.categorical_)
         if hasattr(sampler, "categorical_features"):  # which it compares with a text: no arrays
             sampler.categorical_features = np.flatnonzero(encoder.categorical_).tolist()
     else:
-        sampler = new_sampler(parameters, seed)
-    if not isinstance(sampler, GenerativeSampler | CodecSampler):
+        sampler = make_sampler(parameters, seed)
+    if not (is_generative(sampler) or isinstance(sampler, CodecSampler)):
         Z_new, y_new = sampler.fit_resample(Z, y)
-        return Z_new, y_new, plain_settings(sampler)
+        return Z_new, y_new, used_settings(sampler)
     X_new, y_new = sampler.fit_resample(X, y)
     made = np.arange(len(y), len(y_new))
     if len(made):
-        Z = np.concatenate([Z, encoder.transform(take(X_new, made))])
-    used = sampler
-    if isinstance(sampler, GenerativeSampler):
-        used = sampler._resolved(sampler._data)
-    return Z, y_new, plain_settings(used)
+        Z = np.concatenate([Z, encoder.transform(select_rows(X_new, made))])
+    return Z, y_new, used_settings(sampler)
 
 
 def _in_epochs(settings: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
-    """Give a network's ``steps`` as epochs, so that more rows do not mean a longer training."""
+    """Return a network's ``steps`` as epochs, so that more rows do not mean a longer training."""
     given = dict(settings)
     if "steps" in given:
         epochs = math.ceil(given.pop("steps") / math.ceil(n_rows / given["batch_size"]))
@@ -235,7 +236,7 @@ def _in_epochs(settings: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
 
 
 def _fitted(model: Any, Z: Floats, y: Codes, *, weighted: bool) -> Any:
-    """Train a classifier, and give what scores rows.
+    """Train a classifier, and return what scores rows.
 
     With weights, the classes count alike. Neighbours have no weight in training; there each vote
     counts by the weight of its class.

@@ -46,7 +46,7 @@ def _peak() -> int:
 
 
 def plain_settings(estimator: Any) -> dict[str, Any]:
-    """Give an estimator's parameters as JSON can hold them.
+    """Return an estimator's parameters as JSON can hold them.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def plain_settings(estimator: Any) -> dict[str, Any]:
 
 @cache
 def provenance() -> dict[str, Any]:
-    """Give the versions of everything that decides a number, and the commit of the source.
+    """Return the versions of everything that decides a number, and the commit of the source.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def provenance() -> dict[str, Any]:
 
 
 def _commit() -> str | None:
-    """Give the commit this file belongs to, marked if the source differs from it; None if none."""
+    """Return the commit of this source, marked if it or the library differs; None if none."""
     here = Path(__file__).resolve().parent
 
     def git(*arguments: str) -> str:
@@ -84,7 +84,8 @@ def _commit() -> str | None:
     try:
         if not git("ls-files", Path(__file__).name):
             return None
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", here.parent.as_posix())
+        sources = [":/src", ":/paper/src"]
+        changed = git("status", "--porcelain", "--untracked-files=no", "--", *sources)
         return git("rev-parse", "HEAD") + ("+changes" if changed else "")
     except (OSError, subprocess.CalledProcessError):
         return None

@@ -8,21 +8,28 @@ imbalanced-learn sampler or torch loss takes part: installed under the entry poi
 import tomllib
 from collections.abc import Mapping
 from functools import cache
-from importlib import import_module, resources
+from importlib import resources
 from importlib.metadata import entry_points
 from typing import Any
 
-from mgvae.bench.cells import Cell
-from mgvae.bench.data import DATASETS
 from mgvae.errors import ParameterError
+from mgvae.experiments import Cell
+from mgvae.experiments.estimators import load_class
+from mgvae_paper.data import DATASETS
 
-__all__ = ["BUDGETS", "ENTRY_POINTS", "load_class", "make_cell", "method_names"]
+__all__ = ["BUDGETS", "ENTRY_POINTS", "find_class", "make_cell", "method_names"]
 
 BUDGETS = ("full", "cpu")
 """The published lengths, and the shorter ones declared for a machine without a GPU."""
 
 ENTRY_POINTS = "mgvae.methods"
 """The entry point group in which a package offers samplers and losses."""
+
+_MOVED = {
+    "mgvae.bench.controls:BorrowedDifference": "mgvae_paper.controls:BorrowedDifference",
+    "mgvae.bench.controls:CodecSMOTE": "mgvae_paper.controls:CodecSMOTE",
+}
+"""Names of classes in cells, which are part of their keys and never change, and their homes."""
 
 _CONDITIONS = ("method", "protocol", "kind", "family", "dataset", "budget")
 _EFFECTS = (
@@ -32,7 +39,7 @@ _EFFECTS = (
 
 
 def method_names() -> list[str]:
-    """Give the names of all methods that need no import path.
+    """Return the names of all methods that need no import path.
 
     Examples
     --------
@@ -92,32 +99,26 @@ def make_cell(
     return Cell(dataset, method, protocol, budget if shortened else "full", seed, parameters)
 
 
-def load_class(path: str) -> Any:
-    """Import a class by ``package.module:Class``.
+def find_class(name: str) -> Any:
+    """Import a class by its name in a cell, wherever it is today.
 
     Examples
     --------
-    >>> load_class("imblearn.over_sampling:SMOTE").__name__
-    'SMOTE'
+    >>> find_class("mgvae.bench.controls:CodecSMOTE")
+    <class 'mgvae_paper.controls.CodecSMOTE'>
     """
-    module, _, name = path.partition(":")
-    try:
-        return getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise ParameterError(
-            f"the method {path!r} cannot be imported ({error}). Name it as package.module:Class."
-        ) from error
+    return load_class(_MOVED.get(name, name))
 
 
 def _own(method: str) -> dict[str, Any]:
-    """Give the parameters of a method of the user's: a sampler, or else a loss."""
+    """Return the parameters of a method of the user's: a sampler, or else a loss."""
     path = _offered().get(method, method)
     if ":" not in path:
         raise ParameterError(
             f"there is no method {method!r}; there are {', '.join(method_names())}, and any "
             "sampler or loss named as package.module:Class."
         )
-    if hasattr(load_class(path), "fit_resample"):
+    if hasattr(find_class(path), "fit_resample"):
         return {"sampler": path}
     return {"classifier": {"loss": path}}
 
@@ -132,7 +133,7 @@ def _offered() -> dict[str, str]:
 
 @cache
 def _rules() -> tuple[dict[str, Any], ...]:
-    text = resources.files("mgvae.bench").joinpath("settings.toml").read_text(encoding="utf-8")
+    text = resources.files("mgvae_paper").joinpath("settings.toml").read_text(encoding="utf-8")
     rules = tomllib.loads(text)["rules"]
     for rule in rules:
         unknown = set(rule) - {*_CONDITIONS, *_EFFECTS}

@@ -15,14 +15,14 @@ from mgvae.metrics import (
     recall_at,
 )
 
-__all__ = ["at_threshold", "best_threshold", "judge_clean", "judge_paper"]
+__all__ = ["at_threshold", "judge_clean", "judge_paper"]
 
 Labels = NDArray[np.int64]
 Scores = NDArray[np.floating[Any]]
 
 
 def judge_paper(y: Labels, predicted: Labels, seed: int) -> dict[str, float]:
-    """Give the published metrics: ACSA and GM are means over shuffled test batches of 100."""
+    """Compute the published metrics: ACSA and GM are means over shuffled test batches of 100."""
     return _percent(
         {
             "b_acc": accuracy(y, predicted),
@@ -33,7 +33,7 @@ def judge_paper(y: Labels, predicted: Labels, seed: int) -> dict[str, float]:
 
 
 def judge_clean(y: Labels, probabilities: Scores) -> dict[str, float]:
-    """Give the same metrics on the whole test set, and those that no threshold can move.
+    """Compute the same metrics on the whole test set, and those that no threshold can move.
 
     Of several classes, these are means over one class against the others.
 
@@ -58,7 +58,7 @@ def judge_clean(y: Labels, probabilities: Scores) -> dict[str, float]:
 
 
 def at_threshold(y: Labels, predicted: Labels) -> dict[str, float]:
-    """Give the three metrics of the paper on all rows at once."""
+    """Compute the three metrics of the paper on all rows at once."""
     return _percent(
         {
             "b_acc": accuracy(y, predicted),
@@ -66,31 +66,6 @@ def at_threshold(y: Labels, predicted: Labels) -> dict[str, float]:
             "gm": geometric_mean(y, predicted),
         }
     )
-
-
-def best_threshold(y: Labels, score: Scores) -> float:
-    """Find the threshold on a score with the largest geometric mean of two recalls.
-
-    Ties go to the middle of the first best gap, so that the rows it was tuned on decide no more
-    than they must.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> round(best_threshold(np.array([0, 0, 1, 1]), np.array([0.1, 0.2, 0.3, 0.9])), 3)
-    0.25
-    """
-    order = np.argsort(score, kind="stable")
-    sorted_scores, minority = score[order].astype(np.float64), y[order] == 1
-    below = np.arange(1, len(y) + 1)  # rows below the gap after each row
-    minority_below = np.cumsum(minority)
-    recalls = (below - minority_below) / max(1, (~minority).sum())
-    recalls = recalls * (1 - minority_below / max(1, minority.sum()))
-    distinct = np.append(np.diff(sorted_scores) > 0, True)
-    best = int(np.argmax(np.where(distinct, recalls, -1.0)))
-    if best + 1 == len(y):
-        return float(np.nextafter(sorted_scores[best], np.inf))
-    return float((sorted_scores[best] + sorted_scores[best + 1]) / 2)
 
 
 def _percent(figures: Mapping[str, float]) -> dict[str, float]:

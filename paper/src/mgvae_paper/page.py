@@ -8,14 +8,14 @@ from collections import Counter, defaultdict
 from collections.abc import Container
 from pathlib import Path
 
-from mgvae.bench.figures import FIGURES
-from mgvae.bench.ranks import draw_critical_differences, rank_methods
-from mgvae.bench.render import render
-from mgvae.bench.store import Store
-from mgvae.bench.summary import Summary, summarise
-from mgvae.bench.tables import find_table, table_names
 from mgvae.common.atomic import atomic_write
 from mgvae.errors import DataError
+from mgvae.experiments import Store
+from mgvae_paper.figures import FIGURES
+from mgvae_paper.ranks import draw_critical_differences, rank_methods
+from mgvae_paper.render import render
+from mgvae_paper.summary import FilledTable, summarise
+from mgvae_paper.tables import find_table, table_names
 
 __all__ = ["costs", "reading_beside", "write_page", "write_parts"]
 
@@ -42,7 +42,7 @@ def write_page(store: Store, path: str | Path) -> None:
         The Markdown file to write.
     """
     path = Path(path)
-    parts = ["# Results", "Written by `mgvae bench page`; `mgvae bench run` makes the results."]
+    parts = ["# Results", "Written by `mgvae-paper page`; `mgvae-paper run` makes the results."]
     parts += reading_beside(path)
     for protocol, explanation in _PROTOCOLS.items():
         summaries = [
@@ -65,7 +65,7 @@ def write_page(store: Store, path: str | Path) -> None:
 
 
 def reading_beside(path: Path) -> list[str]:
-    """Give the reading in words that is kept beside a page, if there is one."""
+    """Return the reading in words that is kept beside a page, if there is one."""
     reading = path.with_name(f"{path.stem}-reading.md")
     return [reading.read_text(encoding="utf-8").strip()] if reading.exists() else []
 
@@ -77,7 +77,7 @@ def write_parts(parts: list[str], path: Path) -> None:
         file.write(("\n\n".join(parts) + "\n").encode())
 
 
-def _ranks(summaries: list[Summary], path: Path) -> list[str]:
+def _ranks(summaries: list[FilledTable], path: Path) -> list[str]:
     parts = ["### Mean ranks over all data sets"]
     for metric, title in _RANKED.items():
         scores: dict[str, dict[str, float]] = {}
@@ -105,7 +105,7 @@ def _ranks(summaries: list[Summary], path: Path) -> list[str]:
 
 def _pictures(path: Path) -> list[str]:
     """Show the figures that have been drawn into the folder beside the page."""
-    parts = ["## Figures", "Drawn by `mgvae bench figure NAME --budget cpu`."]
+    parts = ["## Figures", "Drawn by `mgvae-paper figure NAME --budget cpu`."]
     for name, figure in FIGURES.items():
         if (path.parent / "figures" / f"{name}.png").exists():
             parts += [f"**{name}**: {figure.caption}", f"![{figure.caption}](figures/{name}.png)"]

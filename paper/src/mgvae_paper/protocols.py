@@ -2,7 +2,7 @@
 
 Under ``paper`` the classifier is that of the last epoch. Under ``clean`` a validation part that no
 resampling has touched picks the epoch with the best geometric mean, for every method alike, and
-also the threshold for the figures called ``tuned``. :mod:`mgvae.bench.folds` is the third protocol.
+also the threshold for the figures called ``tuned``. :mod:`mgvae_paper.folds` is the third protocol.
 """
 
 import time
@@ -12,26 +12,27 @@ from typing import Any, cast
 
 import numpy as np
 
-from mgvae.bench.cells import Cell
-from mgvae.bench.classifier import train_classifier
-from mgvae.bench.data import Protocol, split
-from mgvae.bench.folds import evaluate
-from mgvae.bench.machine import peak_memory, provenance
-from mgvae.bench.metrics import at_threshold, best_threshold, judge_clean, judge_paper
-from mgvae.bench.resampling import resample
+from mgvae.experiments import Cell
+from mgvae.experiments.judging import best_threshold
 from mgvae.metrics import confusion_matrix
+from mgvae_paper.classifier import train_classifier
+from mgvae_paper.data import Protocol, split
+from mgvae_paper.folds import evaluate
+from mgvae_paper.machine import peak_memory, provenance
+from mgvae_paper.metrics import at_threshold, judge_clean, judge_paper
+from mgvae_paper.resampling import resample
 
-__all__ = ["Bench"]
+__all__ = ["Evaluation"]
 
 
 @dataclass(frozen=True)
-class Bench:
-    """The work of the paper's tables, to be handed to :func:`mgvae.bench.runner.run_cells`.
+class Evaluation:
+    """The work of the paper's tables, to be handed to :func:`mgvae.experiments.run_cells`.
 
     Parameters
     ----------
     data : path or None
-        The folder with the data sets; see :func:`mgvae.bench.sources.read_source`.
+        The folder with the data sets; see :func:`mgvae_paper.sources.read_source`.
     cache : path
         Where pre-trained models are kept.
     """

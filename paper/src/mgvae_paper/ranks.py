@@ -16,7 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
+from mgvae.common.atomic import atomic_write
 from mgvae.errors import DataError
+from mgvae.experiments.judging import holm
 
 __all__ = ["Pair", "Ranking", "compare_pairs", "draw_critical_differences", "rank_methods"]
 
@@ -124,8 +126,6 @@ def compare_pairs(scores: Mapping[str, Mapping[str, float]], method: str) -> lis
     """
     from scipy.stats import wilcoxon
 
-    from mgvae.compare._statistics import holm
-
     own = scores[method]
     others = [name for name in scores if name != method and own.keys() & scores[name].keys()]
     differences = [
@@ -153,8 +153,6 @@ def draw_critical_differences(ranking: Ranking, path: str | Path, title: str) ->
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    from mgvae.common.atomic import atomic_write
-
     names, ranks = list(ranking.mean_ranks), list(ranking.mean_ranks.values())
     groups = _alike(ranks, ranking.critical_difference)
     top = 0.5 + 0.25 * len(groups)
@@ -181,7 +179,7 @@ def draw_critical_differences(ranking: Ranking, path: str | Path, title: str) ->
 
 
 def _alike(ranks: list[float], difference: float) -> list[tuple[int, int]]:
-    """Give the longest runs of sorted ranks whose ends differ by at most ``difference``."""
+    """Return the longest runs of sorted ranks whose ends differ by at most ``difference``."""
     runs: list[tuple[int, int]] = []
     for first in range(len(ranks)):
         last = max(i for i in range(first, len(ranks)) if ranks[i] - ranks[first] <= difference)

@@ -11,17 +11,16 @@ import hashlib
 import io
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from mgvae.bench.sources import ENVIRONMENT, read_source
 from mgvae.errors import DataError
+from mgvae.experiments.tables import LabelledTable
+from mgvae_paper.sources import ENVIRONMENT, read_source
 
-__all__ = ["REAL_TABLES", "Rows", "read_rows"]
+__all__ = ["REAL_TABLES", "read_labelled_table"]
 
 _TABULAR = {
     "abalone": "e2ed673ad8cafa2f",
@@ -60,32 +59,13 @@ REAL_TABLES = (*_TABULAR, *_MIXED)
 """The tables by name."""
 
 
-@dataclass(frozen=True)
-class Rows:
-    """All rows of a table.
-
-    Parameters
-    ----------
-    X : pyarrow.Table or ndarray
-        The columns without the class.
-    y : ndarray of int
-        1 for the minority, 0 for the majority.
-    groups : ndarray of int or None
-        Rows of one group belong together.
-    """
-
-    X: Any
-    y: NDArray[np.int64]
-    groups: NDArray[np.int64] | None = None
-
-
-def read_rows(family: str, folder: str | Path | None = None) -> Rows:
+def read_labelled_table(family: str, folder: str | Path | None = None) -> LabelledTable:
     """Read a table with two classes.
 
     Parameters
     ----------
     family : str
-        One of :data:`REAL_TABLES`, or a table that :func:`mgvae.bench.sources.read_source` knows.
+        One of :data:`REAL_TABLES`, or a table that :func:`mgvae_paper.sources.read_source` knows.
     folder : path, optional
         Where the data sets are; by default the folder that the variable ``MGVAE_DATA`` names.
 
@@ -96,27 +76,27 @@ def read_rows(family: str, folder: str | Path | None = None) -> Rows:
 
     Examples
     --------
-    >>> read_rows("abalone", "no/such/folder")
+    >>> read_labelled_table("abalone", "no/such/folder")
     Traceback (most recent call last):
     ...
     mgvae.errors.DataError: The data set 'abalone' is not at hand: put tabular/abalone.csv...
     """
     if family not in REAL_TABLES:
         source = read_source(family, folder)
-        return Rows(source.X, source.y, source.groups)
+        return LabelledTable(source.X, source.y, source.groups)
     root = folder or os.environ.get(ENVIRONMENT)
     if family in _TABULAR:
         table = _read(family, root, f"tabular/{family}.csv", _TABULAR[family])
-        return _rows(table, "target", 1)
+        return _labelled(table, "target", 1)
     texts = [(f"mixed/{name}", sha256) for name, sha256 in _MIXED[family]]
     if family == "bank":
-        return _rows(_read(family, root, *texts[0], delimiter=";"), "y", "yes")
+        return _labelled(_read(family, root, *texts[0], delimiter=";"), "y", "yes")
     import pyarrow as pa
 
     parts = [_read(family, root, *text, delimiter=",", names=_ADULT) for text in texts]
     table = pa.concat_tables(parts)
     income = np.char.rstrip(np.asarray(table["income"].to_pylist()), ".")  # a dot ends test rows
-    return Rows(table.drop_columns(["income"]), (income == ">50K").astype(np.int64))
+    return LabelledTable(table.drop_columns(["income"]), (income == ">50K").astype(np.int64))
 
 
 def _read(
@@ -156,6 +136,6 @@ def _read(
     )
 
 
-def _rows(table: Any, target: str, minority: Any) -> Rows:
+def _labelled(table: Any, target: str, minority: Any) -> LabelledTable:
     labels = np.asarray(table[target].to_pylist())
-    return Rows(table.drop_columns([target]), (labels == minority).astype(np.int64))
+    return LabelledTable(table.drop_columns([target]), (labels == minority).astype(np.int64))

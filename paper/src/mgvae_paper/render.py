@@ -11,20 +11,20 @@ import io
 from collections.abc import Callable
 from typing import Literal
 
-from mgvae.bench.summary import Entry, Summary
-from mgvae.bench.tables import METRICS
+from mgvae_paper.summary import Entry, FilledTable
+from mgvae_paper.tables import METRICS
 
 __all__ = ["FORMATS", "Format", "render"]
 
 Format = Literal["md", "html", "latex", "csv"]
 
 
-def render(summary: Summary, form: Format = "md") -> str:
+def render(summary: FilledTable, form: Format = "md") -> str:
     """Write a table.
 
     Parameters
     ----------
-    summary : Summary
+    summary : FilledTable
         The filled table.
     form : {"md", "html", "latex", "csv"}
         How.
@@ -37,7 +37,7 @@ def render(summary: Summary, form: Format = "md") -> str:
     return FORMATS[form](summary)
 
 
-def _markdown(summary: Summary) -> str:
+def _markdown(summary: FilledTable) -> str:
     marks = {"best": "**{}**", "second": "<u>{}</u>", "": "{}"}
     names, cells = _grid(summary, marks, "±", "†")
     lines = [["method", *names], ["---"] * (len(names) + 1)]
@@ -46,7 +46,7 @@ def _markdown(summary: Summary) -> str:
     return f"{body}\n{_note(summary, '†')}"
 
 
-def _html(summary: Summary) -> str:
+def _html(summary: FilledTable) -> str:
     marks = {"best": "<b>{}</b>", "second": "<u>{}</u>", "": "{}"}
     names, cells = _grid(summary, marks, "±", "†")
     head = "".join(f"<th>{html.escape(name)}</th>" for name in ["method", *names])
@@ -59,7 +59,7 @@ def _html(summary: Summary) -> str:
     return "\n".join(part for part in parts if part) + "\n"
 
 
-def _latex(summary: Summary) -> str:
+def _latex(summary: FilledTable) -> str:
     marks = {"best": r"\textbf{{{}}}", "second": r"\underline{{{}}}", "": "{}"}
     names, cells = _grid(summary, marks, r"$\pm$", r"$^\dagger$")
     lines = [["Method", *names], *([row, *line] for row, line in cells)]
@@ -69,7 +69,7 @@ def _latex(summary: Summary) -> str:
     return f"\\begin{{tabular}}{{l{'c' * len(names)}}}\n{body}\n\\end{{tabular}}\n"
 
 
-def _csv(summary: Summary) -> str:
+def _csv(summary: FilledTable) -> str:
     """Write a line per data set and row; the metrics of the paper come first."""
     first = METRICS if "b_acc" in summary.metrics else summary.metrics
     further = [name for name in summary.metrics if name not in first]
@@ -95,7 +95,7 @@ def _csv(summary: Summary) -> str:
     return file.getvalue()
 
 
-FORMATS: dict[Format, Callable[[Summary], str]] = {
+FORMATS: dict[Format, Callable[[FilledTable], str]] = {
     "md": _markdown,
     "html": _html,
     "latex": _latex,
@@ -105,9 +105,9 @@ FORMATS: dict[Format, Callable[[Summary], str]] = {
 
 
 def _grid(
-    summary: Summary, marks: dict[str, str], plus_minus: str, dagger: str
+    summary: FilledTable, marks: dict[str, str], plus_minus: str, dagger: str
 ) -> tuple[list[str], list[tuple[str, list[str]]]]:
-    """Give the names of all columns and, for each row, its figures as text."""
+    """Return the names of all columns and, for each row, its figures as text."""
     keys = [(column, metric) for column in summary.columns for metric in summary.metrics]
     several = len(summary.columns) > 1 or summary.protocol != "folds"
     names = [f"{c} {summary.metrics[m]}" if several else summary.metrics[m] for c, m in keys]
@@ -126,7 +126,7 @@ def _grid(
     return names, [(row, [text(row, *key) for key in keys]) for row in summary.rows]
 
 
-def _note(summary: Summary, dagger: str) -> str:
+def _note(summary: FilledTable, dagger: str) -> str:
     entries = summary.entries
     used = sorted({entry.budget for entry in entries.values() if entry.budget != "full"})
     most = max((entry.seeds for entry in entries.values()), default=0)

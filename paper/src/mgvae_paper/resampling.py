@@ -4,23 +4,25 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae import MGVAE
-from mgvae.bench.cells import Cell
-from mgvae.bench.data import DATASETS
-from mgvae.bench.machine import plain_settings
-from mgvae.bench.methods import load_class
-from mgvae.bench.pretraining import AFTERWARDS, SharedMGVAE
-from mgvae.samplers._base import GenerativeSampler
+from mgvae.experiments import Cell
+from mgvae_paper.data import DATASETS
+from mgvae_paper.sampler import (
+    AFTERWARDS,
+    Generative,
+    is_generative,
+    make_sampler,
+    pretraining_seconds,
+    share_pretraining,
+    used_settings,
+)
 
-__all__ = ["Resampled", "in_good_order", "make_sampler", "new_sampler", "resample"]
+__all__ = ["Resampled", "in_good_order", "resample"]
 
 
 @dataclass(frozen=True)
@@ -34,10 +36,10 @@ class Resampled:
     y: NDArray[np.int64]
     settings: dict[str, Any] | None
     seconds: dict[str, float]
-    sampler: GenerativeSampler | None = None
+    sampler: Generative | None = None
 
     def counts(self) -> list[int]:
-        """Give the rows of each class that the classifier sees in an epoch."""
+        """Return the rows of each class that the classifier sees in an epoch."""
         counts = np.bincount(self.y)
         most = int(counts.max())
         return [most if self.sampler is not None else int(n) for n in counts]
@@ -50,12 +52,12 @@ def resample(
     seed: int,
     cache: Path,
 ) -> Resampled:
-    """Resample by the parameters of a cell; without a sampler there, give the data as they are.
+    """Resample by the parameters of a cell; without a sampler there, return the data as they are.
 
     Parameters
     ----------
     X : ndarray
-        Rows, or pictures of bytes. A sampler that does not know pictures sees rows of numbers from
+        Rows, or images of bytes. A sampler that does not know images sees rows of numbers from
         0 to 1.
     y : ndarray of int
         Their classes.
@@ -68,8 +70,8 @@ def resample(
     """
     if "sampler" not in parameters:
         return Resampled(X, y, None, {})
-    sampler = make_sampler(parameters, seed, cache)
-    generative = isinstance(sampler, GenerativeSampler)
+    sampler = share_pretraining(make_sampler(parameters, seed), parameters, cache)
+    generative = is_generative(sampler)
     started = time.perf_counter()
     fresh = "fresh" in parameters
     if fresh:
@@ -82,14 +84,11 @@ def resample(
         X_new, y_new = sampler.fit_resample(rows, y)
         X_new = X_new.reshape(-1, *X.shape[1:])
     seconds = {"sampler": round(time.perf_counter() - started, 2)}
-    used = sampler
-    if generative:
-        used = sampler._resolved(sampler._data)
-        first = sampler.history_.get("pre-training")
-        if first is not None:  # which may have been long ago, for another cell
-            seconds["pretraining"] = round(first.seconds, 2)
+    spent = pretraining_seconds(sampler) if generative else None
+    if spent is not None:
+        seconds["pretraining"] = round(spent, 2)
     found = sampler if fresh else None
-    return Resampled(X_new, y_new, plain_settings(used), seconds, found)
+    return Resampled(X_new, y_new, used_settings(sampler), seconds, found)
 
 
 def in_good_order(cells: Sequence[Cell]) -> list[Cell]:
@@ -99,7 +98,7 @@ def in_good_order(cells: Sequence[Cell]) -> list[Cell]:
 
     Examples
     --------
-    >>> from mgvae.bench.tables import find_table
+    >>> from mgvae_paper.tables import find_table
     >>> cells = in_good_order(find_table("mnist").cells("paper", seeds=1, budget="cpu"))
     >>> [str(cell) for cell in (cells[0], cells[-1])]
     ['mnist-100 MGVAE (paper, cpu, seed 0)', 'mnist-600 MGVAE (paper, cpu, seed 0)']
@@ -123,41 +122,3 @@ def in_good_order(cells: Sequence[Cell]) -> list[Cell]:
         return 0 if first else 2
 
     return sorted(cells, key=turn)
-
-
-def new_sampler(parameters: Mapping[str, Any], seed: int) -> Any:
-    """Make the sampler of a cell, which shares nothing with others.
-
-    Parameters
-    ----------
-    parameters, seed
-        As in :func:`resample`.
-    """
-    sampler_class = load_class(parameters["sampler"])
-    given = dict(parameters.get("settings", {}))
-    if "random_state" in signature(sampler_class).parameters:
-        given["random_state"] = seed
-    preset = given.pop("preset", None)
-    make = sampler_class if preset is None else partial(sampler_class.from_preset, preset)
-    return make(**given)
-
-
-def make_sampler(parameters: Mapping[str, Any], seed: int, cache: Path) -> Any:
-    """Make the sampler of a cell; an MGVAE shares its pre-training through the cache.
-
-    Parameters
-    ----------
-    parameters, seed, cache
-        As in :func:`resample`.
-
-    Examples
-    --------
-    >>> settings = {"preset": "paper-tables", "latent_size": 5}
-    >>> make_sampler({"sampler": "mgvae:MGVAE", "settings": settings}, 0, Path()).latent_size
-    5
-    """
-    sampler = new_sampler(parameters, seed)
-    if isinstance(sampler, MGVAE):
-        sampler = SharedMGVAE(**sampler.get_params())
-        sampler.cache, sampler.pretrain_seed = cache, parameters.get("pretrain_seed")
-    return sampler

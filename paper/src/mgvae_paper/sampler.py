@@ -1,4 +1,6 @@
-"""Pre-trainings that many cells share, kept on disk.
+"""The samplers of cells; nothing else here knows their insides.
+
+Pre-trainings that many cells share are kept on disk.
 
 The cells of one MGVAE differ in what comes after pre-training: the EWC weight, the imbalance ratio,
 the seed. A pre-trained model is kept in a file named by a hash of all that it depends on: the
@@ -8,25 +10,41 @@ settings, the seeds, and the majority's rows as the network saw them.
 import copy
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
+from functools import partial
+from inspect import signature
 from pathlib import Path
+from typing import Any, TypeGuard
 
 import numpy as np
 from safetensors import safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from mgvae import MGVAE, __version__
-from mgvae.bench.machine import plain_settings
+from mgvae import CGAN, CVAE, MGVAE, __version__
 from mgvae.common.atomic import atomic_write
+from mgvae.common.locks import alone
 from mgvae.common.rows import take
 from mgvae.common.runtime import build, torch_generator
 from mgvae.methods.job import Job
 from mgvae.methods.mgvae.classes import Pretrained
 from mgvae.training import History
+from mgvae_paper.machine import plain_settings
+from mgvae_paper.methods import find_class
 
-__all__ = ["AFTERWARDS", "SharedMGVAE"]
+__all__ = [
+    "AFTERWARDS",
+    "Generative",
+    "SharedMGVAE",
+    "is_generative",
+    "make_sampler",
+    "pretraining_seconds",
+    "share_pretraining",
+    "used_settings",
+]
+
+Generative = MGVAE | CVAE | CGAN
+"""The samplers of the library."""
 
 AFTERWARDS = (
     "ewc_weight", "finetune_steps", "finetune_learning_rate", "early_stopping", "patience",
@@ -35,6 +53,66 @@ AFTERWARDS = (
     "checkpoint", "checkpoint_seconds", "callback", "verbose",
 )  # fmt: skip
 """Parameters that fine-tuning and generation use alone: one pre-training serves all values."""
+
+
+def make_sampler(parameters: Mapping[str, Any], seed: int) -> Any:
+    """Make the sampler of a cell, which shares nothing with others.
+
+    Parameters
+    ----------
+    parameters : mapping
+        ``sampler`` and ``settings`` of a cell.
+    seed : int
+        Decides all of the sampler's randomness.
+
+    Examples
+    --------
+    >>> settings = {"preset": "paper-tables", "latent_size": 5}
+    >>> make_sampler({"sampler": "mgvae:MGVAE", "settings": settings}, 0).latent_size
+    5
+    """
+    sampler_class = find_class(parameters["sampler"])
+    given = dict(parameters.get("settings", {}))
+    if "random_state" in signature(sampler_class).parameters:
+        given["random_state"] = seed
+    preset = given.pop("preset", None)
+    make = sampler_class if preset is None else partial(sampler_class.from_preset, preset)
+    return make(**given)
+
+
+def share_pretraining(sampler: Any, parameters: Mapping[str, Any], cache: Path) -> Any:
+    """Let an MGVAE share its pre-training with other cells; return any other sampler as it is.
+
+    Parameters
+    ----------
+    sampler : sampler
+        From :func:`make_sampler`.
+    parameters : mapping
+        Those of its cell, which may have a ``pretrain_seed``.
+    cache : path
+        Where pre-trained models are kept.
+    """
+    if not isinstance(sampler, MGVAE):
+        return sampler
+    shared = SharedMGVAE(**sampler.get_params())
+    shared.cache, shared.pretrain_seed = cache, parameters.get("pretrain_seed")
+    return shared
+
+
+def is_generative(sampler: Any) -> TypeGuard[Generative]:
+    """Return whether a sampler is one of the library's, which take tables and images."""
+    return isinstance(sampler, Generative)
+
+
+def used_settings(sampler: Any) -> dict[str, Any]:
+    """Return the parameters that a fitted sampler has used, as JSON can hold them."""
+    return plain_settings(sampler._resolved(sampler._data) if is_generative(sampler) else sampler)
+
+
+def pretraining_seconds(sampler: Generative) -> float | None:
+    """Return how long the pre-training took, be it long ago for another cell; None without one."""
+    first = sampler.history_.get("pre-training")
+    return None if first is None else first.seconds
 
 
 class SharedMGVAE(MGVAE):
@@ -57,7 +135,8 @@ class SharedMGVAE(MGVAE):
         if self.pretrain_seed is not None:
             seeds = np.random.SeedSequence(self.pretrain_seed).spawn(len(seeds))
         path = self.cache / "pretrained" / f"{self._key(job, seeds)}.safetensors"
-        with _alone(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with alone(path.with_suffix(".lock")):
             if path.exists():
                 pretrained = self._read(path, job, seeds)
             else:
@@ -95,15 +174,3 @@ def _write(path: Path, pretrained: Pretrained) -> None:
     seconds = sum(history.seconds for history in pretrained.history)
     with atomic_write(path) as file:
         file.write(save({k: v.contiguous() for k, v in tensors.items()}, {"seconds": str(seconds)}))
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """Let others who want the same file wait; the system frees the lock of a killed process."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.with_suffix(".lock").open("w") as file:
-        with suppress(ImportError):  # not on Windows, where two may do the same work
-            import fcntl
-
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -19,20 +19,20 @@ from numpy.typing import NDArray
 
 from mgvae.errors import DataError
 
-__all__ = ["ENVIRONMENT", "Source", "find_celeba", "read_source"]
+__all__ = ["ENVIRONMENT", "PublishedData", "find_celeba", "read_source"]
 
 ENVIRONMENT = "MGVAE_DATA"
 """The environment variable that names the folder with the data sets."""
 
 
 @dataclass(frozen=True)
-class Source:
+class PublishedData:
     """All rows of a data set.
 
     Parameters
     ----------
     X : ndarray of shape (n, ...)
-        Rows of numbers, or pictures of bytes.
+        Rows of numbers, or images of bytes.
     y : ndarray of int
         Classes.
     test : ndarray of bool, optional
@@ -47,7 +47,7 @@ class Source:
     groups: NDArray[np.int64] | None = None
 
 
-def read_source(name: str, folder: str | Path | None = None) -> Source:
+def read_source(name: str, folder: str | Path | None = None) -> PublishedData:
     """Read a data set.
 
     Parameters
@@ -76,7 +76,7 @@ def read_source(name: str, folder: str | Path | None = None) -> Source:
 
 
 def find_celeba(folder: str | Path | None = None) -> Path:
-    """Find the folder of CelebA, which :func:`mgvae.images.load_celeba` reads.
+    """Find the folder of CelebA, which :func:`mgvae_paper.celeba.load_celeba` reads.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def find_celeba(folder: str | Path | None = None) -> Path:
 
 
 @lru_cache(maxsize=1)
-def _read(name: str, folder: Path | None) -> Source:
+def _read(name: str, folder: Path | None) -> PublishedData:
     place = _PLACES[name]
     path = None if folder is None else folder / place.folder
     if path is not None and path.is_dir():
@@ -113,7 +113,7 @@ def _read(name: str, folder: Path | None) -> Source:
     return source
 
 
-def _checksum(source: Source) -> str:
+def _checksum(source: PublishedData) -> str:
     """Hash rows and classes, numbers to four decimals (none of the data sets has more)."""
     whole = source.X.dtype == np.uint8
     X = source.X if whole else np.rint(source.X * 1e4).astype("<i4")
@@ -169,31 +169,37 @@ def _idx(folder: Path, name: str) -> NDArray[np.uint8]:
     return values.reshape(shape)
 
 
-def _digits(folder: Path) -> Source:
+def _digits(folder: Path) -> PublishedData:
     parts = ("train", "t10k")
     X = np.concatenate([_idx(folder, f"{part}-images-idx3-ubyte") for part in parts])
     labels = [_idx(folder, f"{part}-labels-idx1-ubyte") for part in parts]
     return _with_test(X, np.concatenate(labels).astype(np.int64), len(labels[1]))
 
 
-def _digits_from_openml(X: NDArray[np.floating], y: NDArray[np.str_], names: list[str]) -> Source:  # noqa: ARG001
+def _digits_from_openml(
+    X: NDArray[np.floating], y: NDArray[np.str_], _names: list[str]
+) -> PublishedData:
     return _with_test(X.astype(np.uint8).reshape(-1, 28, 28), y.astype(np.int64), 10_000)
 
 
-def _with_test(X: NDArray[np.uint8], y: NDArray[np.int64], n_test: int) -> Source:
-    return Source(X, y, test=np.arange(len(y)) >= len(y) - n_test)
+def _with_test(X: NDArray[np.uint8], y: NDArray[np.int64], n_test: int) -> PublishedData:
+    return PublishedData(X, y, test=np.arange(len(y)) >= len(y) - n_test)
 
 
-def _musk(folder: Path) -> Source:
+def _musk(folder: Path) -> PublishedData:
     """Read rows of class, molecule and 166 whole numbers, without a header."""
     rows = np.loadtxt(_lines(folder, "musk2.csv"), delimiter=",", dtype=np.int64, ndmin=2)
-    return Source(rows[:, 2:].astype(np.float32), rows[:, 0], groups=_codes(rows[:, 1]))
+    return PublishedData(rows[:, 2:].astype(np.float32), rows[:, 0], groups=_codes(rows[:, 1]))
 
 
-def _musk_from_openml(X: NDArray[np.floating], y: NDArray[np.str_], names: list[str]) -> Source:
+def _musk_from_openml(
+    X: NDArray[np.floating], y: NDArray[np.str_], names: list[str]
+) -> PublishedData:
     features = [i for i, name in enumerate(names) if name[:1] == "f" and name[1:].isdecimal()]
     groups = _codes(X[:, names.index("molecule_name")])
-    return Source(X[:, features].astype(np.float32), y.astype(float).astype(np.int64), None, groups)
+    return PublishedData(
+        X[:, features].astype(np.float32), y.astype(float).astype(np.int64), None, groups
+    )
 
 
 def _codes(values: NDArray[np.generic]) -> NDArray[np.int64]:
@@ -203,39 +209,41 @@ def _codes(values: NDArray[np.generic]) -> NDArray[np.int64]:
     return codes
 
 
-def _water(folder: Path) -> Source:
+def _water(folder: Path) -> PublishedData:
     """Read a table with a header, the class last; rows without a class are no rows."""
     header, *rows = csv.reader(_lines(folder, "waterQuality1.csv"))
     if header[-1] != "is_safe":
         raise DataError(f"{folder}/waterQuality1.csv must end in the column is_safe: {header}.")
     kept = [row for row in rows if row[-1] in ("0", "1")]
     numbers = np.asarray(kept, dtype=np.float64)
-    return Source(numbers[:, :-1].astype(np.float32), numbers[:, -1].astype(np.int64))
+    return PublishedData(numbers[:, :-1].astype(np.float32), numbers[:, -1].astype(np.int64))
 
 
-def _isolet(folder: Path) -> Source:
+def _isolet(folder: Path) -> PublishedData:
     with np.load(folder / "isolet.npz", allow_pickle=False) as arrays:
         return _letters(arrays["X"], arrays["y"])
 
 
-def _isolet_from_openml(X: NDArray[np.floating], y: NDArray[np.str_], names: list[str]) -> Source:  # noqa: ARG001
+def _isolet_from_openml(
+    X: NDArray[np.floating], y: NDArray[np.str_], _names: list[str]
+) -> PublishedData:
     return _letters(X, y)
 
 
-def _letters(X: NDArray[np.floating], y: NDArray[np.generic]) -> Source:
+def _letters(X: NDArray[np.floating], y: NDArray[np.generic]) -> PublishedData:
     """Sort the rows: copies of this set come in different orders. The minority is A and B."""
     letters = y.astype(np.int64)
     X = X.astype(np.float32)
     order = np.lexsort((*X.T[::-1], letters))
-    return Source(X[order], (letters[order] <= 2).astype(np.int64))
+    return PublishedData(X[order], (letters[order] <= 2).astype(np.int64))
 
 
 def _lines(folder: Path, name: str) -> list[str]:
     return _open(folder, name).decode().splitlines()
 
 
-Reader = Callable[[Path], Source]
-FromOpenML = Callable[[NDArray[np.floating], NDArray[np.str_], list[str]], Source]
+Reader = Callable[[Path], PublishedData]
+FromOpenML = Callable[[NDArray[np.floating], NDArray[np.str_], list[str]], PublishedData]
 
 
 @dataclass(frozen=True)

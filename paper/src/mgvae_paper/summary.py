@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from mgvae.bench.methods import BUDGETS
-from mgvae.bench.store import Store
-from mgvae.bench.tables import METRICS, Row, Table
+from mgvae.experiments import Store
+from mgvae_paper.methods import BUDGETS
+from mgvae_paper.tables import METRICS, DeclaredTable, Row
 
-__all__ = ["Entry", "Summary", "entry_of", "mark_best", "results_of", "summarise"]
+__all__ = ["Entry", "FilledTable", "entry_of", "mark_best", "results_of", "summarise"]
 
 Mark = Literal["best", "second", ""]
 
@@ -51,12 +51,12 @@ def entry_of(values: Sequence[float], budget: str, paper: float | None = None) -
 
 
 @dataclass(frozen=True)
-class Summary:
+class FilledTable:
     """A table filled with results; a figure that has none is absent from ``entries``.
 
     Parameters
     ----------
-    table : Table
+    table : DeclaredTable
         What was declared.
     protocol : str
         Whose results.
@@ -68,7 +68,7 @@ class Summary:
         Figures by row, data set and metric.
     """
 
-    table: Table
+    table: DeclaredTable
     protocol: str
     rows: Sequence[str]
     columns: Sequence[str]
@@ -77,7 +77,7 @@ class Summary:
 
 
 def summarise(
-    table: Table,
+    table: DeclaredTable,
     protocol: str,
     store: Store,
     *,
@@ -85,12 +85,12 @@ def summarise(
     budget: str | None = None,
     only: Iterable[str] = (),
     also: Iterable[str] = (),
-) -> Summary:
+) -> FilledTable:
     """Fill a table with the results that are there.
 
     Parameters
     ----------
-    table : Table
+    table : DeclaredTable
         Which table.
     protocol : {"paper", "clean"}
         Under which protocol. The paper's values stand beside results of its own protocol alone.
@@ -120,13 +120,13 @@ def summarise(
                     entries[row.name, column, metric] = entry_of(values, used, paper)
     names = [row.name for row in rows]
     mark_best(entries, names, columns, metrics)
-    return Summary(table, protocol, names, columns, metrics, entries)
+    return FilledTable(table, protocol, names, columns, metrics, entries)
 
 
 def results_of(
     row: Row, column: str, protocol: str, store: Store, seeds: int, budget: str | None
 ) -> list[dict[str, Any]]:
-    """Give the results of a row and data set, one for each seed that has one, of one budget."""
+    """Return the results of a row and data set, one for each seed that has one, of one budget."""
     for candidate in BUDGETS if budget is None else (budget,):
         cells = [row.cell(column, protocol, candidate, seed) for seed in range(seeds)]
         results = [result for cell in cells if (result := store.get(cell)) is not None]

@@ -12,12 +12,12 @@ from functools import cache
 from importlib import resources
 from typing import Any, Literal
 
-from mgvae.bench.cells import Cell, distinct
-from mgvae.bench.data import DATASETS
-from mgvae.bench.methods import make_cell
 from mgvae.errors import ParameterError
+from mgvae.experiments import Cell, distinct
+from mgvae_paper.data import DATASETS
+from mgvae_paper.methods import make_cell
 
-__all__ = ["METRICS", "Row", "Table", "find_table", "table_names"]
+__all__ = ["METRICS", "DeclaredTable", "Row", "find_table", "table_names"]
 
 METRICS = {"b_acc": "B-ACC", "acsa": "ACSA", "gm": "GM"}
 """The paper's metrics, as they are called in results and by people."""
@@ -55,7 +55,7 @@ class Row:
     draws: int | None = None
 
     def cell(self, dataset: str, protocol: str, budget: str, seed: int) -> Cell:
-        """Give the row's cell for one data set and seed."""
+        """Return the row's cell for one data set and seed."""
         draw = seed if self.draws is None else seed % self.draws
         return make_cell(
             dataset, self.method, protocol,
@@ -64,7 +64,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Table:
+class DeclaredTable:
     """A declared table, and the page that shows it.
 
     Examples
@@ -85,11 +85,11 @@ class Table:
     page: str = "results"
 
     def columns(self, protocol: str) -> list[str]:
-        """Give the data sets that the protocol knows."""
+        """Return the data sets that the protocol knows."""
         return [name for name in self.datasets if protocol in DATASETS[name].protocols]
 
     def rows(self, protocol: str, only: Iterable[str] = (), also: Iterable[str] = ()) -> list[Row]:
-        """Give the rows under a protocol.
+        """Return the rows under a protocol.
 
         Parameters
         ----------
@@ -121,7 +121,7 @@ class Table:
         only: Iterable[str] = (),
         also: Iterable[str] = (),
     ) -> list[Cell]:
-        """Give all cells, each once, the first seed's first."""
+        """Return all cells, each once, the first seed's first."""
         return distinct(
             row.cell(dataset, protocol, budget, seed)
             for seed in range(self.seeds if seeds is None else seeds)
@@ -131,11 +131,11 @@ class Table:
 
 
 def table_names() -> list[str]:
-    """Give the names of all tables, in the paper's order."""
+    """Return the names of all tables, in the paper's order."""
     return list(_tables())
 
 
-def find_table(name: str) -> Table:
+def find_table(name: str) -> DeclaredTable:
     """Find a table by name."""
     if name not in _tables():
         raise ParameterError(f"there is no table {name!r}; there are {', '.join(_tables())}.")
@@ -150,8 +150,8 @@ _ORDER = (
 
 
 @cache
-def _tables() -> dict[str, Table]:
-    folder = resources.files("mgvae.bench").joinpath("tables")
+def _tables() -> dict[str, DeclaredTable]:
+    folder = resources.files("mgvae_paper").joinpath("tables")
     found = {}
     for name in _ORDER:
         declared = tomllib.loads(folder.joinpath(f"{name}.toml").read_text(encoding="utf-8"))
@@ -161,5 +161,5 @@ def _tables() -> dict[str, Table]:
             for row, declaration in declared.pop("rows").items()
         ]
         columns = declared.pop("columns")
-        found[name] = Table(name, datasets=columns, all_rows=rows, **declared)
+        found[name] = DeclaredTable(name, datasets=columns, all_rows=rows, **declared)
     return found

@@ -54,11 +54,11 @@ class Cell:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def as_dict(self) -> dict[str, Any]:
-        """Give the content as plain data."""
+        """Return the content as plain data."""
         return asdict(self)
 
     def __str__(self) -> str:
-        """Name the cell for people."""
+        """Return what people call the cell."""
         budget = "" if self.budget == "full" else f", {self.budget}"
         return f"{self.dataset} {self.method} ({self.protocol}{budget}, seed {self.seed})"
 

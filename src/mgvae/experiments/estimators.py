@@ -1,46 +1,42 @@
-"""Classifiers and treatments of imbalance by name."""
+"""Classifiers, samplers and classes by name."""
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.bench.methods import load_class
 from mgvae.errors import ParameterError
 
-__all__ = ["METHODS", "MODELS", "UNTREATED", "check_names", "make_model", "make_sampler"]
+__all__ = ["CLASSIFIERS", "load_class", "make_classifier", "make_oversampler"]
 
-UNTREATED = ("nothing", "tuned threshold", "class weights")
-"""The methods that add no row."""
-
-METHODS = (*UNTREATED, "ROS", "SMOTE", "CVAE", "MGVAE")
-"""The methods that are compared unless others are named."""
-
-MODELS = ("logistic", "random_forest", "lightgbm", "knn", "mlp")
+CLASSIFIERS = ("logistic", "random_forest", "lightgbm", "knn", "mlp")
 """The classifiers that have a name."""
 
 
-def check_names(models: list[str], methods: list[str]) -> None:
-    """Raise if a name is not known."""
-    for kind, given, known in (("model", models, MODELS), ("method", methods, METHODS)):
-        if not given:
-            raise ParameterError(f"{kind}s must name at least one of {', '.join(known)}.")
-        for name in given:
-            if ":" in name:
-                load_class(name)
-            elif name not in known:
-                raise ParameterError(
-                    f"there is no {kind} {name!r}; there are {', '.join(known)}, and any class "
-                    "named as package.module:Class."
-                )
+def load_class(path: str) -> Any:
+    """Import a class by ``package.module:Class``.
+
+    Examples
+    --------
+    >>> load_class("imblearn.over_sampling:SMOTE").__name__
+    'SMOTE'
+    """
+    module, _, name = path.partition(":")
+    try:
+        return getattr(import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ParameterError(
+            f"the method {path!r} cannot be imported ({error}). Name it as package.module:Class."
+        ) from error
 
 
-def make_model(name: str, seed: int) -> Any:
+def make_classifier(name: str, seed: int) -> Any:
     """Make a classifier; all of its randomness comes from the seed.
 
     Examples
     --------
-    >>> make_model("knn", 0)
+    >>> make_classifier("knn", 0)
     KNeighborsClassifier()
     """
     from sklearn.ensemble import RandomForestClassifier
@@ -67,8 +63,10 @@ def make_model(name: str, seed: int) -> Any:
     return _seeded(load_class(name), seed)
 
 
-def make_sampler(name: str, seed: int, y: NDArray[np.int64], categorical: NDArray[np.bool_]) -> Any:
-    """Make a sampler for training rows.
+def make_oversampler(
+    name: str, seed: int, y: NDArray[np.int64], categorical: NDArray[np.bool_]
+) -> Any:
+    """Make a sampler for training rows that are numbers, some of them codes of categories.
 
     Parameters
     ----------
@@ -83,7 +81,7 @@ def make_sampler(name: str, seed: int, y: NDArray[np.int64], categorical: NDArra
 
     Examples
     --------
-    >>> make_sampler("SMOTE", 0, np.array([0] * 9 + [1] * 3), np.array([False])).k_neighbors
+    >>> make_oversampler("SMOTE", 0, np.array([0] * 9 + [1] * 3), np.array([False])).k_neighbors
     2
     """
     from imblearn.over_sampling import SMOTE, SMOTEN, SMOTENC, RandomOverSampler

@@ -10,9 +10,9 @@ from rich.live import Live
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from mgvae.bench.cells import Cell
-from mgvae.bench.runner import Outcome
-from mgvae.bench.store import Store
+from mgvae.experiments.cells import Cell
+from mgvae.experiments.runner import Outcome
+from mgvae.experiments.store import Store
 
 __all__ = ["follow"]
 
@@ -28,7 +28,7 @@ def follow(
     Parameters
     ----------
     finished : iterable
-        What :func:`mgvae.bench.runner.run_cells` gives.
+        The outcomes, as :func:`mgvae.experiments.run_cells` yields them.
     cells : sequence of Cell
         All that are to be worked out.
     store : Store

@@ -13,8 +13,8 @@ from typing import Any, Literal
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from mgvae.bench.cells import Cell, distinct
-from mgvae.bench.store import Store
+from mgvae.experiments.cells import Cell, distinct
+from mgvae.experiments.store import Store
 
 __all__ = ["Outcome", "Work", "run_cells", "waiting"]
 
@@ -25,7 +25,7 @@ Outcome = Literal["done", "failed"]
 def waiting(
     cells: Sequence[Cell], store: Store, *, retry: bool = False, again: bool = False
 ) -> list[Cell]:
-    """Give the cells that have no result yet, each once.
+    """Return the cells that have no result yet, each once.
 
     Parameters
     ----------
@@ -48,14 +48,14 @@ def waiting(
 def run_cells(
     cells: Sequence[Cell], work: Work, store: Store, *, jobs: int | None = None
 ) -> Iterator[tuple[Cell, Outcome]]:
-    """Work out cells and keep their results, giving each as it is finished.
+    """Work out cells and keep their results, yielding each as it is finished.
 
     Parameters
     ----------
     cells : sequence of Cell
         What to do, the first first; see :func:`waiting`.
     work : callable
-        Takes a cell, gives its result as plain data. It goes to other processes.
+        Takes a cell, returns its result as plain data. It goes to other processes.
     store : Store
         Where results and errors are kept.
     jobs : int, optional

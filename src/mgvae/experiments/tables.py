@@ -1,21 +1,98 @@
-"""A table as numbers for classifiers and for samplers that know numbers only."""
+"""Tables with classes: split, and as numbers for classifiers and samplers that know only those."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.utils import _safe_indexing
 
 from mgvae.codec import Column, KindName, TableCodec, read_table
-from mgvae.report._data import LEVELS, NUMBERS, cell_texts, numbers
+from mgvae.experiments.columns import LEVELS, NUMBERS, cell_texts, numbers
 
-__all__ = ["Indicators", "Numbers"]
+__all__ = [
+    "IndicatorEncoder",
+    "LabelledTable",
+    "NumericEncoder",
+    "select_rows",
+    "smallest_class",
+    "stratified_folds",
+]
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Positions = NDArray[np.intp]
 
 
-class Numbers(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(frozen=True)
+class LabelledTable:
+    """Rows with their classes.
+
+    Parameters
+    ----------
+    X : array or table
+        The rows.
+    y : ndarray of int
+        Their classes, numbered.
+    groups : ndarray of int or None
+        Rows of one group are never on both sides of a split.
+    column_types : mapping or None
+        Kinds of columns that are not what their values suggest.
+
+    Examples
+    --------
+    >>> table = LabelledTable(np.arange(12).reshape(6, 2), np.array([0, 0, 0, 0, 1, 1]))
+    >>> train, test = table.split(folds=2, seed=0, repeat=0, fold=1)
+    >>> table.y[test].tolist()
+    [0, 0, 1]
+    """
+
+    X: Any
+    y: Codes
+    groups: Codes | None = None
+    column_types: Mapping[Any, KindName] | None = None
+
+    def split(self, folds: int, seed: int, repeat: int, fold: int) -> tuple[Positions, Positions]:
+        """Return the training and test rows of one split."""
+        state = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
+        splits = stratified_folds(folds, self.groups, state).split(self.y, self.y, self.groups)
+        train, test = list(splits)[fold]
+        return train, test
+
+
+def select_rows(X: Any, rows: NDArray[Any]) -> Any:
+    """Return some rows of any container.
+
+    Examples
+    --------
+    >>> select_rows([[1, "a"], [2, "b"], [3, "c"]], np.array([2, 0]))
+    [[3, 'c'], [1, 'a']]
+    """
+    return X.take(rows) if type(X).__module__ == "pyarrow.lib" else _safe_indexing(X, rows)
+
+
+def smallest_class(y: Codes) -> int:
+    """Return the smallest class, the last of several.
+
+    Examples
+    --------
+    >>> smallest_class(np.array([0, 0, 1, 2]))
+    2
+    """
+    counts = np.bincount(y)
+    return int(np.flatnonzero(counts == counts.min())[-1])
+
+
+def stratified_folds(folds: int, groups: Codes | None, seed: int) -> Any:
+    """Return scikit-learn's splitter into stratified folds, which keeps groups together."""
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    return kind(folds, shuffle=True, random_state=seed)
+
+
+class NumericEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Numbers standardised, missing ones as the median; categories as codes.
 
     Whatever it knows, it knows from the rows it was fitted on.
@@ -27,7 +104,7 @@ class Numbers(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> encoder = Numbers().fit([[1.5, "a"], [2.5, "b"], [3.5, "a"], [2.5, "a"]])
+    >>> encoder = NumericEncoder().fit([[1.5, "a"], [2.5, "b"], [3.5, "a"], [2.5, "a"]])
     >>> encoder.transform([[2.5, "b"], [None, "c"]])
     array([[ 0.,  1.],
            [ 0., -1.]])
@@ -54,7 +131,7 @@ class Numbers(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Any) -> Floats:
-        """Give the rows as numbers; a level never seen is -1."""
+        """Return the rows as numbers; a level never seen is -1."""
         columns = read_table(X).columns
         out = np.empty((len(columns[0].values), len(self.places_)))
         for j, (i, facts) in enumerate(zip(self.places_, self.facts_, strict=True)):
@@ -62,7 +139,7 @@ class Numbers(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return out
 
 
-class Indicators(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class IndicatorEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Codes of categories as indicators, other columns as they are.
 
     Parameters
@@ -72,7 +149,7 @@ class Indicators(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> Indicators([False, True]).fit_transform(np.array([[0.5, 0], [0.7, 2]]))
+    >>> IndicatorEncoder([False, True]).fit_transform(np.array([[0.5, 0], [0.7, 2]]))
     array([[0.5, 1. , 0. ],
            [0.7, 0. , 1. ]])
     """
@@ -87,7 +164,7 @@ class Indicators(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: Floats) -> Floats:
-        """Give the columns side by side."""
+        """Return the columns side by side."""
         parts = [
             np.rint(X[:, [j]]) == self.codes_[j] if j in self.codes_ else X[:, [j]]
             for j in range(X.shape[1])

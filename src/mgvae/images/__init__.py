@@ -1,16 +1,15 @@
-"""Pictures in files: folders, CelebA, and grids of translations. Needs Pillow."""
+"""Images in files: one, folders of them, and grids of translations. Needs Pillow."""
 
-from mgvae.images._celeba import HAIR, PAPER_COUNTS, CelebaImages, load_celeba
+from mgvae.images._files import UnreadableError, load_image, open_image
 from mgvae.images._folder import FolderImages, read_folder, write_folder
 from mgvae.images._grid import grid
 
 __all__ = [
-    "HAIR",
-    "PAPER_COUNTS",
-    "CelebaImages",
     "FolderImages",
+    "UnreadableError",
     "grid",
-    "load_celeba",
+    "load_image",
+    "open_image",
     "read_folder",
     "write_folder",
 ]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from mgvae.codec import Column, KindName, Table, TableCodec, read_table
 from mgvae.errors import DataError, ParameterError
+from mgvae.experiments.columns import LEVELS, NUMBERS, cell_texts, numbers
 
 __all__ = [
     "LEVELS",
@@ -24,10 +25,6 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
-
-NUMBERS = ("continuous", "integer", "datetime", "duration")
-LEVELS = ("categorical", "ordinal", "boolean")
-_LONGEST = 60  # characters of a cell that are shown
 
 
 @dataclass(frozen=True)
@@ -117,36 +114,6 @@ def take(column: Column, rows: Positions) -> Column:
     return replace(column, values=column.values[rows], missing=missing)
 
 
-def cell_texts(column: Column) -> NDArray[Any]:
-    """Give the cells as people read them; a missing cell is an em dash.
-
-    Examples
-    --------
-    >>> cell_texts(Column("a", np.array([1.0, 2.5]), np.array([False, True]))).tolist()
-    ['1', '—']
-    """
-    texts = [_text(value, column.levels) for value in column.values]
-    missing = np.zeros(len(texts), bool) if column.missing is None else column.missing
-    pairs = zip_(texts, missing)
-    return np.array(["—" if absent else text for text, absent in pairs], dtype=object)
-
-
-def numbers(column: Column) -> Floats:
-    """Give the cells that are not missing as floats; dates and durations as ticks.
-
-    Examples
-    --------
-    >>> numbers(Column("a", np.array([1, 2]), np.array([False, True])))
-    array([1.])
-    """
-    values = column.values if column.missing is None else column.values[~column.missing]
-    if values.dtype.kind == "M":
-        values = values.astype("datetime64[us]").view(np.int64)
-    elif values.dtype.kind == "m":
-        values = values.astype("timedelta64[us]").view(np.int64)
-    return values.astype(np.float64)
-
-
 def zip_(*parts: Any) -> Any:
     """Zip parts of equal length."""
     return zip(*parts, strict=True)
@@ -202,12 +169,3 @@ def _difference(names: list[str], found: list[str]) -> str:
     if lacking or extra:
         return f"it lacks {lacking} and has {extra} besides"
     return f"it has {found[:10]} instead of {names[:10]}"
-
-
-def _text(value: Any, levels: tuple[Any, ...] | None) -> str:
-    if levels is not None:
-        value = levels[int(value)] if 0 <= int(value) < len(levels) else "—"
-    if isinstance(value, bytes):
-        value = value.decode(errors="replace")
-    text = f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
