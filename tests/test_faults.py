@@ -238,6 +238,6 @@ class TestUnwritable:
         with pytest.raises(ParameterError, match=r"checkpoint=.*Permission denied"):
             sampler.fit(np.zeros((4, 1)), [0, 0, 0, 1])
 
-    def test_results_of_the_benchmark(self, nowhere):
+    def test_results_of_experiments(self, nowhere):
         with pytest.raises(ParameterError, match="results cannot be kept"):
             Store(nowhere).check_writable()

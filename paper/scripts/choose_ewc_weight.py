@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
 from mgvae_paper.classifier import train_classifier
 from mgvae_paper.data import DATASETS, split
 from mgvae_paper.metrics import judge_paper
 from mgvae_paper.resampling import resample
 from mgvae_paper.sources import read_source
 from mgvae_paper.tables import find_table
-from numpy.typing import NDArray
 
 Array = NDArray[Any]
 

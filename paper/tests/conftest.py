@@ -1,9 +1,37 @@
-"""Small data in the shape of the real ones."""
+"""What several test files need; among it, small data in the shape of the real ones."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from hypothesis import settings
+
 from mgvae_paper import data
 from mgvae_paper.sources import PublishedData
+
+settings.register_profile("mgvae", deadline=None, derandomize=True, max_examples=25)
+settings.load_profile("mgvae")
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture
+def data_folder() -> Callable[[str], Path]:
+    """Find a real data set below the folder named by MGVAE_DATA, or skip and say why."""
+
+    def find(relative: str) -> Path:
+        root = os.environ.get("MGVAE_DATA")
+        if not root:
+            pytest.skip("MGVAE_DATA is not set: the real data sets are not at hand")
+        path = Path(root) / relative
+        if not path.exists():
+            pytest.skip(f"MGVAE_DATA has no {relative}")
+        return path
+
+    return find
 
 
 @pytest.fixture

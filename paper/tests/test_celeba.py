@@ -7,10 +7,10 @@ import zipfile
 
 import numpy as np
 import pytest
-from mgvae_paper.celeba import HAIR, PAPER_COUNTS, load_celeba
 from PIL import Image
 
 from mgvae.errors import DataError, ParameterError
+from mgvae_paper.celeba import HAIR, PAPER_COUNTS, load_celeba
 
 OTHER = ["Smiling", "Young"]
 

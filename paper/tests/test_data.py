@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+
+from mgvae import images
+from mgvae.errors import DataError, ParameterError
 from mgvae_paper import data
 from mgvae_paper.celeba import CelebaImages
 from mgvae_paper.data import DATASETS, split
 from mgvae_paper.sources import PublishedData
-
-from mgvae import images
-from mgvae.errors import DataError, ParameterError
 
 TABLE_1 = {  # majority and minority rows in training, as the paper counts them
     "mnist-100": (30596, 300), "mnist-600": (30596, 50),

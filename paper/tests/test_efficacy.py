@@ -5,13 +5,14 @@ import io
 
 import numpy as np
 import pytest
-from mgvae_paper.efficacy import FIGURES_OF_MERIT, gather
-from mgvae_paper.ranks import compare_pairs
-from mgvae_paper.tables import find_table
 from scipy.stats import wilcoxon
 
-from mgvae.cli._run import run
-from mgvae.experiments import Store
+from mgvae.cli.program import run_app
+from mgvae_paper.cli import app
+from mgvae_paper.efficacy import FIGURES_OF_MERIT, gather
+from mgvae_paper.ranks import compare_pairs
+from mgvae_paper.store import open_store
+from mgvae_paper.tables import find_table
 
 TABLE = find_table("efficacy")
 CELLS = TABLE.cells("folds", seeds=2, budget="cpu")
@@ -35,7 +36,7 @@ def made_up(rng, shift):
 @pytest.fixture
 def store(tmp_path):
     """Fill all cells but those of the last table, whose MGVAE is missing."""
-    store, rng = Store(tmp_path / "results"), np.random.default_rng(0)
+    store, rng = open_store(tmp_path / "results"), np.random.default_rng(0)
     *_, last = TABLE.columns("folds")
     for cell in CELLS:
         if cell.dataset != last or cell.method != "MGVAE":
@@ -97,7 +98,7 @@ def test_page_table_and_figures_from_the_command(store, tmp_path, monkeypatch, c
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "efficacy-reading.md").write_text("In short: it helps.\n")
-    assert run(["bench", "page", "efficacy"]) == 0
+    assert run_app(app, "mgvae-paper", ["page", "efficacy"]) == 0
     text = (tmp_path / "docs" / "efficacy.md").read_text()
     assert text.count("In short: it helps.") == 1
     for said in ("Friedman", "MGVAE against", "By classifier", "shortened budget", "25 tables"):
@@ -105,25 +106,25 @@ def test_page_table_and_figures_from_the_command(store, tmp_path, monkeypatch, c
     pictures = {p.name for p in (tmp_path / "docs" / "figures").iterdir()}
     assert {"efficacy-ranks.png", "efficacy-ranks-ap.png", "efficacy-heat.png"} <= pictures
     assert all(f"(figures/{picture})" in text for picture in pictures)
-    assert run(["bench", "page", "results"]) == 0
+    assert run_app(app, "mgvae-paper", ["page", "results"]) == 0
     assert "Real tables" not in (tmp_path / "docs" / "results.md").read_text()
-    assert run(["bench", "figure", "efficacy-heat-gm_tuned"]) == 0
+    assert run_app(app, "mgvae-paper", ["figure", "efficacy-heat-gm_tuned"]) == 0
     assert (tmp_path / "efficacy-heat-gm_tuned.png").read_bytes().startswith(b"\x89PNG")
     capsys.readouterr()
-    assert run(["bench", "table", "efficacy", "--format", "csv"]) == 0
+    assert run_app(app, "mgvae-paper", ["table", "efficacy", "--format", "csv"]) == 0
     lines = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert len(lines) == 26 * 11  # 25 tables and their mean
     assert lines[-1]["dataset"] == "all tables"
     for form in ("md", "html", "latex"):
-        assert run(["bench", "table", "efficacy", "--format", form]) == 0
+        assert run_app(app, "mgvae-paper", ["table", "efficacy", "--format", form]) == 0
         assert capsys.readouterr().out.count("MGVAE as published") == 1
 
 
 def test_without_results_there_is_a_page_and_no_figure(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    assert run(["bench", "page", "efficacy"]) == 0
+    assert run_app(app, "mgvae-paper", ["page", "efficacy"]) == 0
     for name in ("efficacy-heat", "efficacy-ranks"):
-        assert run(["bench", "figure", name]) != 0
+        assert run_app(app, "mgvae-paper", ["figure", name]) != 0
         assert capsys.readouterr().err.count("\n") == 1
 
 

@@ -5,18 +5,18 @@ import gzip
 import numpy as np
 import pyarrow as pa
 import pytest
-from mgvae_paper import folds, real_tables
-from mgvae_paper.controls import BorrowedDifference, CodecSMOTE
-from mgvae_paper.folds import _drawn, _fitted, _in_epochs, _split, evaluate, judge
-from mgvae_paper.methods import make_cell
-from mgvae_paper.real_tables import Rows, read_labelled_table
-from mgvae_paper.tables import find_table
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import average_precision_score, balanced_accuracy_score, roc_auc_score
 from sklearn.neighbors import KNeighborsClassifier
 
 from mgvae.codec import TableCodec, read_table
 from mgvae.errors import DataError, ParameterError
+from mgvae_paper import folds, real_tables
+from mgvae_paper.controls import BorrowedDifference, CodecSMOTE
+from mgvae_paper.folds import _drawn, _fitted, _in_epochs, _split, evaluate, judge
+from mgvae_paper.methods import make_cell
+from mgvae_paper.real_tables import Rows, read_labelled_table
+from mgvae_paper.tables import find_table
 
 PLAN = {"number": 3, "training_parts": 4, "max_rows": 240}
 

@@ -1,12 +1,12 @@
 """Declarations: rules, budgets, rows."""
 
 import pytest
-from mgvae_paper.data import DATASETS
-from mgvae_paper.methods import make_cell, method_names
-from mgvae_paper.tables import METRICS, find_table, table_names
 
 from mgvae.errors import ParameterError
 from mgvae.experiments import distinct
+from mgvae_paper.data import DATASETS
+from mgvae_paper.methods import make_cell, method_names
+from mgvae_paper.tables import METRICS, find_table, table_names
 
 
 def test_all_methods_of_the_paper_are_declared():

@@ -6,15 +6,15 @@ import statistics
 
 import numpy as np
 import pytest
-from mgvae_paper.page import write_page
-from mgvae_paper.ranks import _alike, rank_methods
-from mgvae_paper.render import FORMATS, render
-from mgvae_paper.summary import summarise
-from mgvae_paper.tables import find_table
 from scipy.stats import friedmanchisquare
 
 from mgvae.errors import DataError
-from mgvae.experiments import Store
+from mgvae_paper.page import write_page
+from mgvae_paper.ranks import _alike, rank_methods
+from mgvae_paper.render import FORMATS, render
+from mgvae_paper.store import open_store
+from mgvae_paper.summary import summarise
+from mgvae_paper.tables import find_table
 
 TABLE = find_table("water_quality")
 VALUES = {"ERM": [50.0, 52.0, 54.0], "SMOTE": [70.0, 71.0, 72.0], "MGVAE": [71.0, 71.0, 71.0],
@@ -36,7 +36,7 @@ def fill(store, protocol="paper", table=TABLE, values=VALUES, shift=0.0):
 
 @pytest.fixture
 def store(tmp_path):
-    return fill(Store(tmp_path / "results"))
+    return fill(open_store(tmp_path / "results"))
 
 
 def test_means_spreads_and_marks(store):
@@ -76,7 +76,7 @@ def test_csv_has_the_promised_columns(store):
 
 
 def test_protocols_are_not_mixed(tmp_path):
-    store = fill(Store(tmp_path), "clean")
+    store = fill(open_store(tmp_path), "clean")
     assert summarise(TABLE, "paper", store).entries == {}
     entries = summarise(TABLE, "clean", store).entries
     assert all(entry.paper is None for entry in entries.values())
@@ -85,7 +85,7 @@ def test_protocols_are_not_mixed(tmp_path):
 
 
 def test_a_shortened_budget_steps_in_and_is_marked(tmp_path):
-    store, table = Store(tmp_path), find_table("mnist")
+    store, table = open_store(tmp_path), find_table("mnist")
     (row,) = table.rows("paper", only=["mgvae"])
     store.put(
         row.cell("mnist-100", "paper", "cpu", 0), {"metrics": {"b_acc": 1, "acsa": 2, "gm": 3}}
@@ -98,7 +98,7 @@ def test_a_shortened_budget_steps_in_and_is_marked(tmp_path):
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_an_empty_table_can_be_written(tmp_path, form):
-    assert render(summarise(TABLE, "clean", Store(tmp_path)), form).endswith("\n")
+    assert render(summarise(TABLE, "clean", open_store(tmp_path)), form).endswith("\n")
 
 
 def test_ranks_against_scipy_and_the_literature():
@@ -127,7 +127,7 @@ def test_bars_join_all_that_are_alike_and_no_others():
 
 
 def test_the_page_keeps_the_reading_and_ranks_the_methods(tmp_path):
-    store = Store(tmp_path / "results")
+    store = open_store(tmp_path / "results")
     for shift, name in enumerate(("water_quality", "isolet", "musk")):
         fill(store, "clean", find_table(name), shift=float(shift))
     page = tmp_path / "docs" / "results.md"
@@ -148,11 +148,11 @@ def test_the_page_keeps_the_reading_and_ranks_the_methods(tmp_path):
 
 def test_the_page_shows_the_figures_that_have_been_drawn(tmp_path):
     page = tmp_path / "results.md"
-    write_page(Store(tmp_path / "results"), page)
+    write_page(open_store(tmp_path / "results"), page)
     assert "## Figures" not in page.read_text(encoding="utf-8")
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "pretraining.png").write_bytes(b"")
-    write_page(Store(tmp_path / "results"), page)
+    write_page(open_store(tmp_path / "results"), page)
     text = page.read_text(encoding="utf-8")
     assert "(figures/pretraining.png)" in text
     assert "(figures/exemplars-mnist.png)" not in text

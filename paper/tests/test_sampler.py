@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
-from mgvae_paper import pretraining
-from mgvae_paper.sampler import SharedMGVAE
 
 from mgvae import MGVAE
+from mgvae_paper import sampler as samplers
+from mgvae_paper.controls import CodecSMOTE
+from mgvae_paper.methods import make_cell
+from mgvae_paper.sampler import SharedMGVAE, is_generative, make_sampler
 
 SMALL = {"pretrain_steps": 30, "finetune_steps": 10, "hidden_sizes": (16,), "latent_size": 3}
 
@@ -78,11 +80,20 @@ def test_images_of_one_majority_share_it_whatever_the_minority(tmp_path, trainin
     assert len(trainings) == 1
 
 
+def test_names_in_cells_are_found_wherever_the_classes_are():
+    parameters = make_cell("abalone", "SMOTE in codec", "folds").parameters
+    assert parameters["sampler"] == "mgvae.bench.controls:CodecSMOTE"  # for ever: keys hold it
+    assert isinstance(make_sampler(parameters, 3), CodecSMOTE)
+    assert make_sampler(parameters, 3).random_state == 3
+    assert not is_generative(make_sampler(parameters, 3))
+    assert is_generative(make_sampler(make_cell("abalone", "CVAE", "folds").parameters, 3))
+
+
 def test_a_killed_writer_leaves_no_half_model(tmp_path, data, monkeypatch):
     def killed(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(pretraining, "save", killed)
+    monkeypatch.setattr(samplers, "save", killed)
     with pytest.raises(KeyboardInterrupt):
         shared(tmp_path).fit(*data)
     assert not list(tmp_path.rglob("*.safetensors"))

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from mgvae_paper import sources
-from mgvae_paper.sources import read_source
 
 from mgvae.errors import DataError
+from mgvae_paper import sources
+from mgvae_paper.sources import read_source
 
 
 @pytest.fixture(autouse=True)
