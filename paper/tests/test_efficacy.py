@@ -96,18 +96,18 @@ def test_pairs_against_scipy():
 
 def test_page_table_and_figures_from_the_command(store, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "efficacy-reading.md").write_text("In short: it helps.\n")
+    (tmp_path / "pages").mkdir()
+    (tmp_path / "pages" / "efficacy-reading.md").write_text("In short: it helps.\n")
     assert run_app(app, "mgvae-paper", ["page", "efficacy"]) == 0
-    text = (tmp_path / "docs" / "efficacy.md").read_text()
+    text = (tmp_path / "pages" / "efficacy.md").read_text()
     assert text.count("In short: it helps.") == 1
     for said in ("Friedman", "MGVAE against", "By classifier", "shortened budget", "25 tables"):
         assert said in text
-    pictures = {p.name for p in (tmp_path / "docs" / "figures").iterdir()}
+    pictures = {p.name for p in (tmp_path / "pages" / "figures").iterdir()}
     assert {"efficacy-ranks.png", "efficacy-ranks-ap.png", "efficacy-heat.png"} <= pictures
     assert all(f"(figures/{picture})" in text for picture in pictures)
     assert run_app(app, "mgvae-paper", ["page", "results"]) == 0
-    assert "Real tables" not in (tmp_path / "docs" / "results.md").read_text()
+    assert "Real tables" not in (tmp_path / "pages" / "results.md").read_text()
     assert run_app(app, "mgvae-paper", ["figure", "efficacy-heat-gm_tuned"]) == 0
     assert (tmp_path / "efficacy-heat-gm_tuned.png").read_bytes().startswith(b"\x89PNG")
     capsys.readouterr()

@@ -11,11 +11,12 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from mgvae.codec import TableCodec, read_table
 from mgvae.errors import DataError, ParameterError
+from mgvae.experiments.tables import LabelledTable
 from mgvae_paper import folds, real_tables
 from mgvae_paper.controls import BorrowedDifference, CodecSMOTE
 from mgvae_paper.folds import _drawn, _fitted, _in_epochs, _split, evaluate, judge
 from mgvae_paper.methods import make_cell
-from mgvae_paper.real_tables import Rows, read_labelled_table
+from mgvae_paper.real_tables import read_labelled_table
 from mgvae_paper.tables import find_table
 
 PLAN = {"number": 3, "training_parts": 4, "max_rows": 240}
@@ -34,14 +35,14 @@ def rows(monkeypatch):
             "level": np.where(rng.random(400) < 0.3 + 0.4 * y, "a", "b"),
         }
     )
-    made = Rows(table, y, np.arange(400) // 4)
+    made = LabelledTable(table, y, np.arange(400) // 4)
     monkeypatch.setattr(folds, "read_labelled_table", lambda *_: made)
     return made
 
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_parts_are_disjoint_and_complete_and_keep_groups_together(rows, grouped):
-    data = _drawn(Rows(rows.X, rows.y, rows.groups if grouped else None), 240, seed=1)
+    data = _drawn(LabelledTable(rows.X, rows.y, rows.groups if grouped else None), 240, seed=1)
     assert np.bincount(data.y).tolist() == [210, 30]
     tested = []
     for parts in _split(data, PLAN, 1):

@@ -130,7 +130,7 @@ def test_the_page_keeps_the_reading_and_ranks_the_methods(tmp_path):
     store = open_store(tmp_path / "results")
     for shift, name in enumerate(("water_quality", "isolet", "musk")):
         fill(store, "clean", find_table(name), shift=float(shift))
-    page = tmp_path / "docs" / "results.md"
+    page = tmp_path / "pages" / "results.md"
     page.parent.mkdir()
     reading = page.with_name("results-reading.md")
     reading.write_text("MGVAE helps a little.\n", encoding="utf-8")
