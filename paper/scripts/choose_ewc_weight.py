@@ -1,12 +1,12 @@
 """Choose the weight of the EWC penalty for the paper's tables, on a validation part.
 
-Run: ``MGVAE_DATA=... python benchmarks/choose_ewc_weight.py mnist-100 musk``. The published
+Run: ``MGVAE_DATA=... python scripts/choose_ewc_weight.py mnist-100 musk``. The published
 procedure is fitted to the published training rows with each weight, and judged on rows that the
 classifier has not seen; the test set is not touched. For images these are 1,000 of each of the
 classes 5-9 of the official training set, behind those that are published as the minority, and
 5,000 of the classes 0-4; for tables a fifth of each class of the training rows. Of these the VAE
 has seen those of the majority. The classifier is the paper's, for images in 20 epochs. Results are
-added to ``benchmarks/results/ewc_weight.jsonl``; what is there is not run again.
+added to ``ewc_weight.jsonl`` beside this file; what is there is not run again.
 """
 
 import argparse
@@ -26,7 +26,7 @@ from mgvae_paper.tables import find_table
 
 Array = NDArray[Any]
 
-RESULTS = Path(__file__).parent / "results" / "ewc_weight.jsonl"
+RESULTS = Path(__file__).parent / "ewc_weight.jsonl"
 CACHE = Path.home() / ".cache" / "mgvae"
 WEIGHTS = [0.01, 1.0, 5e2, 5e4, 5e6]
 CLASSIFIER = {"epochs": 20, "lr_decay": 0.95**5, "paper_double_softmax": True}
