@@ -62,7 +62,7 @@ def test_the_batches_of_an_epoch_add_up_to_the_weighted_loss_of_all_rows():
     order = torch.randperm(200, generator=generator).split(10)
     loss = nn.CrossEntropyLoss(reduction="none")
     batches = [
-        training._mean_loss(loss, logits[part], y[part], rows.weight[part], False) for part in order
+        training._mean_loss(loss, logits[part], y[part], rows.weight[part]) for part in order
     ]
     whole = np.average(loss(logits, y).numpy(), weights=weight)
     assert torch.stack(batches).mean().item() == pytest.approx(whole)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from mgvae import images
 from mgvae.errors import DataError, ParameterError
 from mgvae_paper import data
 from mgvae_paper.celeba import CelebaImages
@@ -109,7 +108,7 @@ def test_celeba_keeps_its_official_parts(tmp_path, monkeypatch):
         labels = np.array(["gray", "black", "bald", "blond", "brown"])
         return CelebaImages(np.zeros((5, size, size, 3), np.uint8), labels, [part] * 5)
 
-    monkeypatch.setattr(images, "load_celeba", load)
+    monkeypatch.setattr(data, "load_celeba", load)
     with pytest.raises(DataError, match="download=True"):
         split("celeba-100", "clean", 3, tmp_path)
     (tmp_path / "celeba").mkdir()

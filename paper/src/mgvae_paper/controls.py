@@ -13,8 +13,10 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
+from imblearn.over_sampling import SMOTE
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.neighbors import NearestNeighbors
 
 from mgvae.codec import TableCodec, append_rows, read_table
 
@@ -82,7 +84,6 @@ class CodecSMOTE(CodecSampler):
     def _make(
         self, minority: Encoded, majority: Encoded, n: int, rng: np.random.Generator
     ) -> Encoded:
-        from imblearn.over_sampling import SMOTE
 
         smote = SMOTE(
             k_neighbors=max(1, min(5, len(minority) - 1)),
@@ -107,7 +108,6 @@ class BorrowedDifference(CodecSampler):
     def _make(
         self, minority: Encoded, majority: Encoded, n: int, rng: np.random.Generator
     ) -> Encoded:
-        from sklearn.neighbors import NearestNeighbors
 
         anchors = rng.integers(len(minority), size=n)
         firsts = rng.integers(len(majority), size=n)

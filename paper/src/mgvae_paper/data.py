@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mgvae.errors import ParameterError
+from mgvae_paper.celeba import PAPER_COUNTS, load_celeba
 from mgvae_paper.real_tables import REAL_TABLES
 from mgvae_paper.sources import PublishedData, find_celeba, read_source
 
@@ -149,8 +150,6 @@ def _split_celeba(protocol: Protocol, seed: int, folder: str | Path | None, size
     The paper's long tail does not fit what is there; its ratio is kept. The validation part has
     the same ratio, the test part has all images.
     """
-    from mgvae_paper.celeba import PAPER_COUNTS, load_celeba
-
     found = find_celeba(folder)
     draw = seed if protocol == "clean" else 0
     train = load_celeba(found, "train", size=size, random_state=draw)

@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
 from mgvae.common.atomic import atomic_write
 from mgvae.errors import DataError
@@ -24,9 +26,6 @@ def _ranks(metric: str, found: Efficacy, path: str | Path) -> None:
 
 def _heat(metric: str, found: Efficacy, path: str | Path) -> None:
     """Draw the figure of each table and method, coloured by its distance to the table's median."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     scores = found.scores(metric)
     if not scores:
         raise DataError("there are no results to draw: run `mgvae-paper run efficacy` first.")

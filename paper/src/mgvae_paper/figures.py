@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from mgvae.common.atomic import atomic_write
@@ -180,8 +182,6 @@ def _tiled(images: NDArray[Any]) -> Images:
 
 
 def _draw(panels: Panels, path: str | Path) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     columns = max(len(line) for line in panels)
     figure = Figure(figsize=(3.2 * columns, 3.4 * len(panels)), layout="constrained")

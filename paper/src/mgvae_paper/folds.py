@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import has_fit_parameter
 
@@ -114,8 +115,6 @@ def judge(y: Codes, score: Floats, thresholds: Mapping[str, float]) -> dict[str,
     >>> figures["gm"], figures["balanced_accuracy"], figures["roc_auc"]
     (70.7107, 75.0, 75.0)
     """
-    from sklearn.metrics import average_precision_score, roc_auc_score
-
     figures: dict[str, float] = {}
     for ending, threshold in thresholds.items():
         predicted = (score >= threshold).astype(np.int64)

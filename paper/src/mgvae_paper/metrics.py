@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from mgvae.metrics import (
     accuracy,
@@ -43,8 +44,6 @@ def judge_clean(y: Labels, probabilities: Scores) -> dict[str, float]:
     >>> judge_clean(np.array([0, 0, 1, 1]), np.array([[.9, .1], [.6, .4], [.7, .3], [.2, .8]]))
     {'b_acc': 75.0, 'acsa': 75.0, 'gm': 70.7107, 'roc_auc': 75.0, 'ap': 83.3333, 'recall_98': 50.0}
     """
-    from sklearn.metrics import average_precision_score, roc_auc_score
-
     figures = at_threshold(y, probabilities.argmax(axis=1))
     classes = range(1, 2) if probabilities.shape[1] == 2 else range(probabilities.shape[1])
     for name, metric in (

@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from scipy.stats import friedmanchisquare, rankdata, studentized_range, wilcoxon
 
 from mgvae.common.atomic import atomic_write
 from mgvae.errors import DataError
@@ -64,8 +67,6 @@ def rank_methods(scores: Mapping[str, Mapping[str, float]]) -> Ranking:
     >>> rank_methods(scores).mean_ranks
     {'a': 1.0, 'b': 2.5, 'c': 2.5}
     """
-    from scipy.stats import friedmanchisquare, rankdata, studentized_range
-
     methods = list(scores)
     datasets = [d for d in next(iter(scores.values()), {}) if all(d in scores[m] for m in methods)]
     if len(methods) < 3 or len(datasets) < 2:
@@ -124,8 +125,6 @@ def compare_pairs(scores: Mapping[str, Mapping[str, float]], method: str) -> lis
     >>> compare_pairs(scores, "a")
     [Pair(other='b', difference=1.5, wins=2, losses=0, p_value=0.5)]
     """
-    from scipy.stats import wilcoxon
-
     own = scores[method]
     others = [name for name in scores if name != method and own.keys() & scores[name].keys()]
     differences = [
@@ -150,9 +149,6 @@ def draw_critical_differences(ranking: Ranking, path: str | Path, title: str) ->
     title : str
         What stands above.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
     names, ranks = list(ranking.mean_ranks), list(ranking.mean_ranks.values())
     groups = _alike(ranks, ranking.critical_difference)
     top = 0.5 + 0.25 * len(groups)

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import csv
 
 from mgvae.errors import DataError
 from mgvae.experiments.tables import LabelledTable
@@ -91,7 +93,6 @@ def read_labelled_table(family: str, folder: str | Path | None = None) -> Labell
     texts = [(f"mixed/{name}", sha256) for name, sha256 in _MIXED[family]]
     if family == "bank":
         return _labelled(_read(family, root, *texts[0], delimiter=";"), "y", "yes")
-    import pyarrow as pa
 
     parts = [_read(family, root, *text, delimiter=",", names=_ADULT) for text in texts]
     table = pa.concat_tables(parts)
@@ -109,8 +110,6 @@ def _read(
     names: Sequence[str] | None = None,
 ) -> Any:
     """Read a delimited file, missing cells empty or ``?``."""
-    from pyarrow import csv
-
     places = [] if root is None else [Path(root) / f"{name}.gz", Path(root) / name]
     path = next((place for place in places if place.exists()), None)
     if path is None:

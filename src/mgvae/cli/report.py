@@ -139,7 +139,7 @@ def report(
 def check_page(path: str, *, force: bool, option: str) -> None:
     """Raise, before any work is done, if a page could not or may not be written."""
     from mgvae.cli._output import check_output
-    from mgvae.report._page import check_packages
+    from mgvae.report.page import check_packages
 
     check_output(path, force=force, option=option)
     check_packages()

@@ -22,6 +22,7 @@ from mgvae.errors import DataError, ParameterError
 from mgvae.experiments import Cell, Store, run_cells, waiting
 from mgvae.experiments.judging import holm, paired_difference
 from mgvae.experiments.tables import LabelledTable, smallest_class
+from mgvae.report.page import render
 
 __all__ = ["Comparison", "Difference", "compare"]
 
@@ -117,8 +118,6 @@ class Comparison:
 
     def to_html(self) -> str:
         """Return a page that needs nothing but itself; jinja2 (``mgvae[report]``) makes it."""
-        from mgvae.report._page import render
-
         return render("compare.html", {"found": self, "metrics": METRICS})
 
 

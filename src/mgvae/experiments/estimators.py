@@ -1,12 +1,19 @@
 """Classifiers, samplers and classes by name."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from imblearn.over_sampling import SMOTE, SMOTEN, SMOTENC, RandomOverSampler
 from numpy.typing import NDArray
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neural_network import MLPClassifier
 
 from mgvae.errors import ParameterError
+from mgvae.samplers import CVAE, MGVAE
 
 __all__ = ["CLASSIFIERS", "load_class", "make_classifier", "make_oversampler"]
 
@@ -39,11 +46,6 @@ def make_classifier(name: str, seed: int) -> Any:
     >>> make_classifier("knn", 0)
     KNeighborsClassifier()
     """
-    from sklearn.ensemble import RandomForestClassifier
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.neighbors import KNeighborsClassifier
-    from sklearn.neural_network import MLPClassifier
-
     if name == "logistic":
         return LogisticRegression(max_iter=1000)
     if name == "random_forest":
@@ -53,7 +55,7 @@ def make_classifier(name: str, seed: int) -> Any:
     if name == "mlp":
         return MLPClassifier(max_iter=300, random_state=seed)
     if name == "lightgbm":
-        if not _has_lightgbm():
+        if find_spec("lightgbm") is None:
             raise ParameterError("the model lightgbm needs its package: pip install lightgbm.")
         from lightgbm import LGBMClassifier
 
@@ -84,8 +86,6 @@ def make_oversampler(
     >>> make_oversampler("SMOTE", 0, np.array([0] * 9 + [1] * 3), np.array([False])).k_neighbors
     2
     """
-    from imblearn.over_sampling import SMOTE, SMOTEN, SMOTENC, RandomOverSampler
-
     if name == "ROS":
         return RandomOverSampler(random_state=seed)
     if name == "SMOTE":
@@ -97,9 +97,7 @@ def make_oversampler(
             return SMOTENC(places.tolist(), k_neighbors=k, random_state=seed)
         return SMOTE(k_neighbors=k, random_state=seed)
     if name in ("CVAE", "MGVAE"):
-        import mgvae
-
-        return getattr(mgvae, name)(random_state=seed)
+        return {"CVAE": CVAE, "MGVAE": MGVAE}[name](random_state=seed)
     return _seeded(load_class(name), seed)
 
 
@@ -108,9 +106,3 @@ def _seeded(made: Any, seed: int) -> Any:
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=seed)
     return estimator
-
-
-def _has_lightgbm() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("lightgbm") is not None

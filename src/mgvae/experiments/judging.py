@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 __all__ = ["Interval", "best_threshold", "holm", "paired_difference"]
 
@@ -46,8 +47,6 @@ def paired_difference(a: Sequence[float], b: Sequence[float], folds: int) -> Int
     >>> round(found.mean, 3), found.low < 0 < found.high
     (0.15, True)
     """
-    from scipy import stats
-
     differences = np.subtract(a, b)
     n = len(differences)
     mean, variance = float(differences.mean()), float(differences.var(ddof=1)) if n > 1 else 0.0

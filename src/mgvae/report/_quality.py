@@ -137,7 +137,7 @@ class QualityReport:
 
     def to_html(self) -> str:
         """Give a page that needs nothing but itself; jinja2 (``mgvae[report]``) makes it."""
-        from mgvae.report._page import quality_page
+        from mgvae.report.page import quality_page
 
         return quality_page(self)
 
