@@ -11,14 +11,14 @@ demo: $(VENV)/.installed-demo
 
 test: lint types unit
 
-lint: $(VENV)/.installed-test
+lint: $(VENV)/.installed-paper
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
-types: $(VENV)/.installed-test
+types: $(VENV)/.installed-paper
 	$(BIN)/mypy
 
-unit: $(VENV)/.installed-test
+unit: $(VENV)/.installed-paper
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
 
 format: $(VENV)/.installed-test
@@ -39,6 +39,15 @@ ifeq ($(PLATFORM),CPython 3 11 Linux x86_64)
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 else
 	$(PIP) install --quiet --constraint constraints.txt --editable '.[$*]'
+endif
+	touch $@
+
+# The project in paper/ needs nothing but what the tests of the library have.
+$(VENV)/.installed-paper: paper/pyproject.toml $(VENV)/.installed-test
+ifeq ($(PLATFORM),CPython 3 11 Linux x86_64)
+	$(PIP) install --quiet --no-deps --no-build-isolation --editable paper
+else
+	$(PIP) install --quiet --no-deps --editable paper
 endif
 	touch $@
 

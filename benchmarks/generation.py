@@ -34,9 +34,9 @@ def numbers():
 def adult():
     """Give Adult, or a table of the same make."""
     if "MGVAE_DATA" in os.environ:
-        from mgvae.bench.real_tables import read_rows
+        from mgvae_paper.real_tables import read_labelled_table
 
-        rows = read_rows("adult")
+        rows = read_labelled_table("adult")
         return rows.X.to_pandas(), rows.y == 1
     rng = np.random.default_rng(0)
     n = 48_842
@@ -49,7 +49,7 @@ def adult():
 
 
 def measure(sampler, n):
-    """Give the least seconds and the least processor seconds of a call."""
+    """Return the least seconds and the least processor seconds of a call."""
     walls, owns = [], []
     for seed in range(ROUNDS):
         wall, own = time.perf_counter(), time.process_time()

@@ -46,17 +46,17 @@ SPLITS, EPOCHS, LABEL = 3, 300, "class of the row"
 
 
 def read(name):
-    """Give the columns as a DataFrame, the classes, and the groups or None."""
-    from mgvae.bench.real_tables import read_rows
+    """Return the columns as a DataFrame, the classes, and the groups or None."""
+    from mgvae_paper.real_tables import read_labelled_table
 
-    rows = read_rows(DATA[name])
+    rows = read_labelled_table(DATA[name])
     X = rows.X.to_pandas() if hasattr(rows.X, "to_pandas") else pd.DataFrame(rows.X)
     X.columns = [str(column) for column in X.columns]
     return X, rows.y, rows.groups
 
 
 def split(y, groups, fold):
-    """Give the positions of a fold's training and test rows."""
+    """Return the positions of a fold's training and test rows."""
     from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
@@ -76,7 +76,7 @@ def filled(X):
 
 
 def ours(name):
-    """Give a resampler of this package, with its defaults."""
+    """Return a resampler of this package, with its defaults."""
     import mgvae
 
     sampler = getattr(mgvae, name)(random_state=0)
@@ -96,7 +96,7 @@ def smote():
 
 
 def peer(name):
-    """Give a resampler of the package ctgan, and what counts its epochs."""
+    """Return a resampler of the package ctgan, and what counts its epochs."""
     import ctgan
     import torch
 
@@ -135,7 +135,7 @@ def peer(name):
 
 
 def scores(X, y, X_test, y_test):
-    """Give the GM of both classifiers, in percent."""
+    """Return the GM of both classifiers, in percent."""
     from lightgbm import LGBMClassifier
     from sklearn.compose import make_column_transformer
     from sklearn.linear_model import LogisticRegression
@@ -231,7 +231,7 @@ def collect(options):
 
 
 def table(folder):
-    """Give the results as a Markdown table, averaged over the folds that MGVAE has too."""
+    """Return the results as a Markdown table, averaged over the folds that MGVAE has too."""
     found = {}
     for path in folder.glob("*.json"):
         result = json.loads(path.read_text())
@@ -253,7 +253,7 @@ def table(folder):
 
 
 def _line(own, base):
-    """Give the figures of a method beside MGVAE's on the same folds."""
+    """Return the figures of a method beside MGVAE's on the same folds."""
     more = "" if all(r["finished"] for r in own) else "> "
     seconds, ratio = _means(own, base, "seconds")
     memory, memory_ratio = _means(own, base, "peak_mb")
@@ -268,7 +268,7 @@ def _line(own, base):
 
 
 def _means(own, base, name):
-    """Give a figure's mean, and its ratio to that of MGVAE."""
+    """Return a figure's mean, and its ratio to that of MGVAE."""
     mean, other = (np.mean([r[name] for r in rs]) for rs in (own, base))
     return mean, mean / other
 

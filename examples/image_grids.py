@@ -2,8 +2,8 @@
 
 Run: ``MGVAE_DATA=... python examples/image_grids.py mnist-100 mnist-600 celeba``. MNIST takes about
 four minutes a picture on one core, CelebA about half an hour. The folder holds ``mnist/`` (the four
-idx files) and ``celeba/`` in its original layout. For CelebA, whose licence forbids passing
-photographs on, the first columns are the pre-trained model's own draws.
+idx files) and ``celeba/`` in its original layout, which the project in ``paper/`` reads. CelebA's
+licence forbids passing photographs on: there the first columns are the pre-trained model's draws.
 
 For MNIST it prints how many of 5,000 translations a judge (a classifier trained on all digits) sees
 as 5-9, how the slant and the ink of a translation go with those of its source, and how far new
@@ -20,7 +20,7 @@ from pathlib import Path
 import numpy as np
 
 from mgvae import MGVAE, TorchClassifier
-from mgvae.images import grid, load_celeba
+from mgvae.images import grid
 
 ROWS, COLUMNS, JUDGED = 2, 14, 5000
 
@@ -82,6 +82,8 @@ def mnist(data, kept, path):
 
 def celeba(data, path):
     """Draw generated faces: black hair, then translations to four other hair colours."""
+    from mgvae_paper.celeba import load_celeba
+
     train = load_celeba(data / "celeba")
     many = int((train.labels == "black").sum())
     sampler = MGVAE(

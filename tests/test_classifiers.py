@@ -1,10 +1,7 @@
-import gzip
 import math
-import os
 import pickle
 import random
 from itertools import chain
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -65,7 +62,7 @@ def test_the_batches_of_an_epoch_add_up_to_the_weighted_loss_of_all_rows():
     order = torch.randperm(200, generator=generator).split(10)
     loss = nn.CrossEntropyLoss(reduction="none")
     batches = [
-        training._mean_loss(loss, logits[part], y[part], rows.weight[part], False) for part in order
+        training._mean_loss(loss, logits[part], y[part], rows.weight[part]) for part in order
     ]
     whole = np.average(loss(logits, y).numpy(), weights=weight)
     assert torch.stack(batches).mean().item() == pytest.approx(whole)
@@ -96,26 +93,25 @@ def references(counts):
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
-@pytest.mark.parametrize("name", ["ce", "rw", "cbrw", "focal", "ldam", "double softmax"])
+@pytest.mark.parametrize("name", ["ce", "rw", "cbrw", "focal", "ldam"])
 def test_training_agrees_with_a_plain_torch_loop(data, name, optimizer):
     """In float64 and with one batch an epoch, where the order of rows makes no difference."""
     X, y = data
     network = nn.Sequential(nn.Linear(20, 8), nn.Tanh(), nn.Linear(8, 3)).double()
     ours = TorchClassifier(
         network,
-        "ce" if name == "double softmax" else name,
+        name,
         epochs=10,
         batch_size=len(X),
         optimizer=optimizer,
         learning_rate=0.02,
         lr_decay=0.9,
         weight_decay=0.01,
-        paper_double_softmax=name == "double softmax",
     ).fit(X, y)
 
     rows, labels = torch.from_numpy(X), torch.from_numpy(y)
     counts = torch.from_numpy(np.bincount(y)).double()
-    loss = references(counts)["ce" if name == "double softmax" else name]
+    loss = references(counts)[name]
     make = {
         "adam": lambda p: torch.optim.Adam(p, lr=0.02, weight_decay=0.01, foreach=False),
         "sgd": lambda p: torch.optim.SGD(p, lr=0.02, momentum=0.9, weight_decay=0.01),
@@ -125,7 +121,7 @@ def test_training_agrees_with_a_plain_torch_loop(data, name, optimizer):
     values = []
     for _ in range(10):
         logits = network(rows)
-        value = loss(F.softmax(logits, 1) if name == "double softmax" else logits, labels)
+        value = loss(logits, labels)
         steps.zero_grad()
         value.backward()
         steps.step()
@@ -466,7 +462,6 @@ def test_tables_with_named_columns(data):
         ({"class_weight": {0: 0.0}}, ParameterError, "class_weight must"),
         ({"sample_shape": (4, 4)}, ParameterError, "sample_shape must multiply to the 20"),
         ({"patience": 3}, ParameterError, "validation_fraction"),
-        ({"loss": "ldam", "paper_double_softmax": True}, ParameterError, "cosine layer"),
         ({"epochs": 0}, ValueError, "'epochs'"),
         ({"optimizer": "lion"}, ValueError, "'optimizer'"),
         ({"device": "nowhere"}, ParameterError, "device"),
@@ -482,34 +477,6 @@ def test_predicting_other_images_is_an_error(images):
     model = quick().fit(X, y)
     with pytest.raises(DataError, match=r"shape \(8, 9, 3\)"):
         model.predict(np.swapaxes(X, 1, 2))
-
-
-# ---------------------------------------------------------------- real data
-
-
-@pytest.mark.skipif("MGVAE_DATA" not in os.environ, reason="MGVAE_DATA names no folder of data")
-def test_double_softmax_collapses_on_mnist_and_logits_do_not():
-    folder = Path(os.environ["MGVAE_DATA"]) / "mnist"
-
-    def read(name, header):
-        return np.frombuffer(gzip.decompress((folder / name).read_bytes()), np.uint8, offset=header)
-
-    X = read("train-images-idx3-ubyte.gz", 16).reshape(-1, 28, 28)
-    y = read("train-labels-idx1-ubyte.gz", 8)
-    X_test = read("t10k-images-idx3-ubyte.gz", 16).reshape(-1, 28, 28)
-    y_test = read("t10k-labels-idx1-ubyte.gz", 8) >= 5
-    digits = [np.flatnonzero(y == digit) for digit in range(10)]
-    rows = np.concatenate([d[:1200] for d in digits[:5]] + [d[:12] for d in digits[5:]])
-
-    paper, clean = (
-        TorchClassifier(epochs=5, paper_double_softmax=double, random_state=0)
-        .fit(X[rows], y[rows] >= 5)
-        .predict(X_test)
-        for double in (True, False)
-    )
-    assert accuracy(y_test, paper) == 0.5139  # the published 51.4: every digit is a majority digit
-    assert geometric_mean(y_test, paper) == 0
-    assert geometric_mean(y_test, clean) > 0.3
 
 
 def test_epochs_are_balanced_and_hold_all_real_rows():

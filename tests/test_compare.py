@@ -1,7 +1,6 @@
 """compare: no leak, honest statistics, resumable, and a verdict that follows from the scores."""
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -19,15 +18,15 @@ from sklearn import metrics
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
-from mgvae.bench.store import Store
 from mgvae.cli._run import run
 from mgvae.compare import Comparison, compare
-from mgvae.compare._encode import Numbers
 from mgvae.compare._scores import METRICS, scores
-from mgvae.compare._statistics import holm, paired_difference
 from mgvae.compare._verdict import verdict
-from mgvae.compare._work import Data, LeakError, _check_leak
+from mgvae.compare._work import LeakError, _check_leak
 from mgvae.errors import DataError, ParameterError
+from mgvae.experiments import Store
+from mgvae.experiments.judging import holm, paired_difference
+from mgvae.experiments.tables import LabelledTable, NumericEncoder
 
 QUICK = {"models": ["logistic"], "folds": 3, "repeats": 1}
 HERE = __name__
@@ -77,13 +76,13 @@ class Leaky(RandomOverSampler):
 
 def test_a_leaking_sampler_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = table()
-    transform = Numbers.transform
+    transform = NumericEncoder.transform
 
-    def overheard(self: Numbers, rows: np.ndarray) -> np.ndarray:
+    def overheard(self: NumericEncoder, rows: np.ndarray) -> np.ndarray:
         Leaky.stolen = transform(self, rows)  # last of the test rows
         return Leaky.stolen
 
-    monkeypatch.setattr(Numbers, "transform", overheard)
+    monkeypatch.setattr(NumericEncoder, "transform", overheard)
     monkeypatch.setattr(Leaky, "stolen", X, raising=False)
     found = compare(X, y, **QUICK, methods=[f"{HERE}:Leaky", "ROS"])
     (name,) = found.failures
@@ -105,7 +104,7 @@ def test_what_counts_as_a_leak() -> None:
 def test_groups_stay_together() -> None:
     rng = np.random.default_rng(0)
     groups, y = rng.integers(30, size=200), rng.integers(2, size=200)
-    data = Data(np.zeros((200, 1)), y, groups, None)
+    data = LabelledTable(np.zeros((200, 1)), y, groups)
     seen = []
     for fold in range(4):
         train, test = data.split(4, 0, 0, fold)
@@ -204,12 +203,12 @@ def test_resumable_and_the_same_with_two_jobs(tmp_path: Path) -> None:
 
     first = run_again(tmp_path / "a")
     assert calls[-1] == (12, 12)
-    assert len(list(Store(tmp_path / "a"))) == 12  # the store of the benchmark reads them
+    assert len(list(Store(tmp_path / "a"))) == 12
     again = run_again(tmp_path / "a")
     assert not calls
     assert again == first
-    files = sorted((tmp_path / "a").rglob("*.json"))
-    files[0].unlink()
+    (kept,) = (tmp_path / "a").rglob("*.jsonl")
+    kept.write_bytes(b"".join(kept.read_bytes().splitlines(keepends=True)[1:]))
     resumed = run_again(tmp_path / "a")
     assert calls == [(12, 12)]
     parallel = run_again(tmp_path / "b", jobs=2)
@@ -344,11 +343,12 @@ def test_command(mgvae: Run, tmp_path: Path) -> None:
     page = Path("a.html").read_text()
     assert "&lt;b&gt;yes" in page
     assert page.count("<script>") == 1
-    before = {path: os.stat(path).st_mtime_ns for path in Path("results").rglob("*.json")}
-    assert len(before) == 6
+    (kept,) = Path("results").rglob("*.jsonl")
+    before = kept.stat().st_mtime_ns
+    assert len(list(Store("results"))) == 6
     code, said, _ = mgvae(*options, "--json")
     assert code == 0
-    assert {path: os.stat(path).st_mtime_ns for path in before} == before
+    assert kept.stat().st_mtime_ns == before
     report = json.loads(said)
     assert report["classes"] == {"<b>yes": int(y.sum()), "no": int((1 - y).sum())}
     code, _, said = mgvae(*options, "--groups", "whom")

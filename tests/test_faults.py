@@ -11,9 +11,9 @@ from PIL import Image
 from sklearn.exceptions import NotFittedError
 
 from mgvae import CGAN, CVAE, MGVAE
-from mgvae.bench.store import Store
 from mgvae.cli._run import run
 from mgvae.errors import DataError, DivergenceError, MGVAEError, ParameterError, ResourceError
+from mgvae.experiments import Store
 from tests.expert import expert
 
 FAST = {"random_state": 0, "pretrain_steps": 20, "finetune_steps": 20}
@@ -239,6 +239,6 @@ class TestUnwritable:
         with pytest.raises(ParameterError, match=r"checkpoint=.*Permission denied"):
             sampler.fit(np.zeros((4, 1)), [0, 0, 0, 1])
 
-    def test_results_of_the_benchmark(self, nowhere):
+    def test_results_of_experiments(self, nowhere):
         with pytest.raises(ParameterError, match="results cannot be kept"):
             Store(nowhere).check_writable()

@@ -36,7 +36,10 @@ def test_every_pinned_package_but_torch_has_a_hash():
 
 
 def test_everything_that_is_declared_is_locked():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project, paper = (
+        tomllib.loads((ROOT / name).read_text(encoding="utf-8"))["project"]
+        for name in ("pyproject.toml", "paper/pyproject.toml")
+    )
     extras = project["optional-dependencies"]
 
     def names(requirements):
@@ -51,3 +54,4 @@ def test_everything_that_is_declared_is_locked():
     for extra in ("demo", "test"):
         needed = {*names(project["dependencies"]), *names(extras[extra])} - {"torch"}
         assert needed <= set(locked(f"{extra}.lock"))
+    assert {*names(paper["dependencies"])} - {"torch"} <= set(locked("test.lock"))

@@ -64,9 +64,6 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What the chosen epoch is best in on the part held out; the earliest of equals is chosen.
     patience : int, optional
         Epochs without a better one after which training stops; by default it runs to the end.
-    paper_double_softmax : bool, default=False
-        Only to reproduce the paper's tables: hand the loss probabilities where it expects logits,
-        as the published scripts do. It spoils the training; ERM collapses to the majority.
     sampler : generative sampler of mgvae, default=None
         Balances every epoch anew: a copy is fitted on the training rows (not on those held out),
         and each epoch has as many rows of every class as the largest has, with new synthetic rows.
@@ -76,7 +73,8 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     borrowed : float, default=0.0
         With a ``sampler``, every row of a smaller class, real or made, is shifted in each epoch by
         a part of the difference between two neighbouring rows of the largest class, and this is
-        the largest part. On MNIST 1 helped much where a class had few images (`docs/efficacy.md`).
+        the largest part. On MNIST 1 helped much where a class had few images
+        (`paper/pages/efficacy.md`).
     device : str or torch.device, default="auto"
         ``"auto"`` takes CUDA when it is there.
     random_state : None, int, numpy RandomState or Generator, default=None
@@ -148,7 +146,6 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
         "selection": [StrOptions({"geometric_mean", "loss"})],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
-        "paper_double_softmax": ["boolean"],
         "sampler": [HasMethods(["fit", "generate"]), None],
         "synthetic_share": [Interval(Real, 0, 1, closed="both")],
         "borrowed": [Interval(Real, 0, None, closed="left")],
@@ -175,7 +172,6 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         validation_fraction: float = 0.0,
         selection: str = "geometric_mean",
         patience: int | None = None,
-        paper_double_softmax: bool = False,
         sampler: "GenerativeSampler | None" = None,
         synthetic_share: float = 0.5,
         borrowed: float = 0.0,
@@ -198,7 +194,6 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.validation_fraction = validation_fraction
         self.selection = selection
         self.patience = patience
-        self.paper_double_softmax = paper_double_softmax
         self.sampler = sampler
         self.synthetic_share = synthetic_share
         self.borrowed = borrowed
@@ -380,11 +375,6 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"patience={self.patience} needs rows held out; set validation_fraction to a part "
                 "such as 0.2."
             )
-        if self.paper_double_softmax and self.loss == "ldam":
-            raise ParameterError(
-                'paper_double_softmax must be False with loss="ldam": the published network for it '
-                "ends in the cosine layer, without a softmax."
-            )
 
     def _plan(self) -> "Plan":
         from mgvae.classifiers.training import Plan
@@ -400,7 +390,6 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             weight_decay=decay if self.weight_decay is None else self.weight_decay,
             selection=self.selection,
             patience=self.patience,
-            double_softmax=self.paper_double_softmax,
         )
 
     def _class_weights(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
 
 from mgvae.classifiers.epochs import Rows, as_samples
 from mgvae.classifiers.networks import ResNet20, mlp
@@ -46,7 +45,6 @@ class Plan:
     weight_decay: float
     selection: str
     patience: int | None
-    double_softmax: bool
 
 
 def make_network(
@@ -145,7 +143,7 @@ def train_network(
             _check_outputs(logits, len(picked), n_classes)
         weight = None if rows.weight is None else rows.weight.index_select(0, picked)
         y = rows.y.index_select(0, picked)
-        return {"loss": _mean_loss(loss, logits, y, weight, plan.double_softmax)}
+        return {"loss": _mean_loss(loss, logits, y, weight)}
 
     network.train()
     history = train(
@@ -196,20 +194,18 @@ def _validation(
         network.train()
         if plan.selection == "geometric_mean":
             return -geometric_mean(y.cpu().numpy(), logits.argmax(1).cpu().numpy())
-        return float(_mean_loss(loss, logits, y, weight, plan.double_softmax))
+        return float(_mean_loss(loss, logits, y, weight))
 
     return Validation(value, [network], every, plan.patience)
 
 
-def _mean_loss(
-    loss: nn.Module, logits: Tensor, y: Tensor, weight: Tensor | None, double_softmax: bool
-) -> Tensor:
+def _mean_loss(loss: nn.Module, logits: Tensor, y: Tensor, weight: Tensor | None) -> Tensor:
     """Estimate the weighted mean loss of all rows from a batch, without bias.
 
     To divide by the batch's own weights would not do: a small class, of which most batches hold no
     row, would weigh less than it was given.
     """
-    losses: Tensor = loss(F.softmax(logits, dim=1) if double_softmax else logits, y)
+    losses: Tensor = loss(logits, y)
     if weight is None:
         return losses if losses.ndim == 0 else losses.mean()
     if losses.shape != y.shape:

@@ -4,22 +4,36 @@ Nothing heavy is imported before a command needs it: ``mgvae --help`` must answe
 """
 
 import sys
+from importlib import import_module
 from typing import NoReturn
 
-__all__ = ["main"]
+__all__ = ["main", "run_program"]
 
 
 def main() -> NoReturn:
-    """Run the command line of this process, then end it.
+    """Run the command line of this process, then end it."""
+    run_program("mgvae", "mgvae.cli._app:app")
+
+
+def run_program(name: str, app: str) -> NoReturn:
+    """Run a command line as this process, then end it.
 
     Exit codes: 0 done, 1 failed while working, 2 bad input or usage, 130 interrupted.
+
+    Parameters
+    ----------
+    name : str
+        The program's name.
+    app : str
+        Its typer application as ``package.module:name``, imported when Ctrl-C is watched for.
     """
     from mgvae.cli import _interrupt
 
-    _interrupt.watch()
-    from mgvae.cli._run import run
+    _interrupt.watch(name)
+    from mgvae.cli.program import run_app
 
-    code = run(sys.argv[1:])
+    module, _, attribute = app.partition(":")
+    code = run_app(getattr(import_module(module), attribute), name, sys.argv[1:])
     if code == _interrupt.CODE:
         _interrupt.end()
     sys.exit(code)

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from mgvae.cli import balance, bench, compare, grid, info, report, sample
+from mgvae.cli import balance, compare, grid, info, report, sample
 from mgvae.common.version import __version__
 
 __all__ = ["app"]
@@ -37,7 +37,6 @@ def mgvae(
 
 
 app.command(epilog=balance.EXAMPLES)(balance.balance)
-app.add_typer(bench.app, name="bench")
 app.command(epilog=report.EXAMPLES)(report.report)
 app.command(epilog=info.EXAMPLES)(info.info)
 app.command(epilog=sample.EXAMPLES)(sample.sample)

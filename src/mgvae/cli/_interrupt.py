@@ -19,10 +19,13 @@ CODE = 130
 
 _grace = 0.5  # seconds for an orderly end
 _ended = threading.Lock()
+_name = "mgvae"
 
 
-def watch() -> None:
-    """Watch over this process from now on."""
+def watch(name: str = "mgvae") -> None:
+    """Watch over this process, a program of this name, from now on."""
+    global _name
+    _name = name
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
@@ -40,7 +43,7 @@ def end() -> NoReturn:
     """Say that the program was interrupted and end it, without the libraries' long goodbyes."""
     _ended.acquire()  # never given back: whoever comes second waits for the end
     cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # a progress bar may have hidden it
-    os.write(sys.stderr.fileno(), f"{cursor}mgvae: interrupted\n".encode())
+    os.write(sys.stderr.fileno(), f"{cursor}{_name}: interrupted\n".encode())
     os._exit(CODE)
 
 

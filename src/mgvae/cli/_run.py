@@ -1,30 +1,15 @@
-"""From arguments to an exit code; every error becomes one line."""
+"""One command of ``mgvae``."""
 
-import os
-import sys
-import traceback
 from collections.abc import Sequence
 
-from typer.exceptions import TyperException
-
 from mgvae.cli._app import app
-from mgvae.errors import MGVAEError
+from mgvae.cli.program import run_app
 
 __all__ = ["run"]
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command.
-
-    Parameters
-    ----------
-    arguments : sequence of str
-        What follows the program's name.
-
-    Returns
-    -------
-    code : int
-        0 done, 1 failed while working, 2 bad input or usage, 130 interrupted.
+    """Run one command of ``mgvae``; see :func:`mgvae.cli.program.run_app`.
 
     Examples
     --------
@@ -32,34 +17,4 @@ def run(arguments: Sequence[str]) -> int:
     mgvae ...
     0
     """
-    try:
-        code = app(
-            list(arguments) or ["--help"],
-            prog_name="mgvae",
-            standalone_mode=False,
-            obj=tuple(arguments),  # a command finds them in its context
-        )
-        return code if isinstance(code, int) else 0
-    except TyperException as error:
-        return _complain(error, error.format_message(), error.exit_code, arguments)
-    except MGVAEError as error:
-        return _complain(error, str(error), 2 if isinstance(error, ValueError) else 1, arguments)
-    except BrokenPipeError:
-        # the reader of standard output has left; Python would complain once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except OSError as error:
-        return _complain(error, str(error), 1, arguments)
-    except MemoryError as error:
-        return _complain(error, "there is not enough memory for this table", 1, arguments)
-    except Exception as error:  # noqa: BLE001 (the last resort of a program)
-        message = f"{type(error).__name__}: {error} (this should not happen; --debug shows where)"
-        return _complain(error, message, 1, arguments)
-
-
-def _complain(error: Exception, message: str, code: int, arguments: Sequence[str]) -> int:
-    if "--debug" in arguments:
-        traceback.print_exception(error)
-    line = " ".join("".join(c if c.isprintable() else " " for c in message).split())
-    print(f"mgvae: error: {line}", file=sys.stderr)
-    return code
+    return run_app(app, "mgvae", arguments)

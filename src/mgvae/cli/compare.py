@@ -91,8 +91,7 @@ def compare(
         Path,
         typer.Option(
             metavar="FOLDER",
-            help="Where results are kept, one file for each cell; a run that was interrupted goes "
-            "on from there.",
+            help="Where results are kept; a run that was interrupted goes on from there.",
         ),
     ] = Path("results"),
     drop: Drop = None,

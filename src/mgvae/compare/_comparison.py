@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.bench.cells import Cell
-from mgvae.bench.runner import run_cells, waiting
-from mgvae.bench.store import Store
 from mgvae.codec import Column, KindName, read_table
 from mgvae.compare._methods import METHODS, check_names
 from mgvae.compare._scores import LOWER_IS_BETTER, METRICS
-from mgvae.compare._statistics import holm, paired_difference
 from mgvae.compare._verdict import verdict
-from mgvae.compare._work import Data, Work, smallest
+from mgvae.compare._work import CrossValidation
 from mgvae.errors import DataError, ParameterError
+from mgvae.experiments import Cell, Store, run_cells, waiting
+from mgvae.experiments.judging import holm, paired_difference
+from mgvae.experiments.tables import LabelledTable, smallest_class
+from mgvae.report.page import render
 
 __all__ = ["Comparison", "Difference", "compare"]
 
@@ -100,26 +100,24 @@ class Comparison:
     versions: dict[str, str]
 
     def mean(self, model: str, method: str, metric: str) -> float:
-        """Give a mean over all splits."""
+        """Return a mean over all splits."""
         return float(np.mean(self.scores[model][method][metric]))
 
     def best(self, model: str, metric: str) -> str:
-        """Give the method with the best mean."""
+        """Return the method with the best mean."""
         sign = -1 if metric in LOWER_IS_BETTER else 1
         return max(self.scores[model], key=lambda method: sign * self.mean(model, method, metric))
 
     def as_dict(self) -> dict[str, Any]:
-        """Give everything as plain data."""
+        """Return everything as plain data."""
         return asdict(self)
 
     def to_json(self) -> str:
-        """Give everything as JSON."""
+        """Return everything as JSON."""
         return json.dumps(self.as_dict(), allow_nan=False)
 
     def to_html(self) -> str:
-        """Give a page that needs nothing but itself; jinja2 (``mgvae[report]``) makes it."""
-        from mgvae.report.page import render
-
+        """Return a page that needs nothing but itself; jinja2 (``mgvae[report]``) makes it."""
         return render("compare.html", {"found": self, "metrics": METRICS})
 
 
@@ -166,8 +164,8 @@ def compare(
         Splits worked out at once. None is one, unless ``joblib.parallel_config`` around the call
         says another number or another engine; its machines must see the folder ``store``.
     store : path, optional
-        Folder in which results are kept, the same as of ``mgvae bench``; an interrupted comparison
-        goes on where it was. Not kept unless given.
+        Folder in which results are kept; an interrupted comparison goes on where it was. Not kept
+        unless given.
     column_types : mapping of column to str, optional
         Kinds of columns that are not what their values suggest.
     target : str
@@ -194,7 +192,7 @@ def compare(
     check_names(models, methods)
     labels, codes, counts = _read_classes(y, folds, repeats)
     members = None if groups is None else np.unique(np.asarray(groups), return_inverse=True)[1]
-    data = Data(X, codes, members, column_types)
+    data = LabelledTable(X, codes, members, column_types)
     name = f"data-{_fingerprint(data, labels)}"
     cells = [
         Cell(
@@ -209,13 +207,13 @@ def compare(
         kept = Store(folder if store is None else store)
         todo = waiting(cells, kept, retry=True)
         done = len(cells) - len(todo)
-        for _ in run_cells(todo, Work(data), kept, jobs=jobs):
+        for _ in run_cells(todo, CrossValidation(data), kept, jobs=jobs):
             done += 1
             if progress is not None:
                 progress(done, len(cells))
         scores, failures = _collect(cells, kept)
     differences = _differences(scores, folds)
-    rare = str(labels[smallest(codes)])
+    rare = str(labels[smallest_class(codes)])
     return Comparison(
         target,
         {str(label): int(count) for label, count in zip(labels, counts, strict=True)},
@@ -248,7 +246,7 @@ def _read_classes(
     return labels, codes.reshape(-1), counts
 
 
-def _fingerprint(data: Data, labels: NDArray[Any]) -> str:
+def _fingerprint(data: LabelledTable, labels: NDArray[Any]) -> str:
     """Name the data by their content, so that results of other data are never taken for theirs."""
     digest = hashlib.sha256()
     target = Column("", data.y)

@@ -4,6 +4,12 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics import (
+    average_precision_score,
+    log_loss,
+    precision_recall_fscore_support,
+    roc_auc_score,
+)
 
 from mgvae.metrics import acsa, geometric_mean
 
@@ -43,13 +49,6 @@ def scores(
     >>> found["recall"], found["precision"], round(found["brier"], 3)
     (0.5, 1.0, 0.225)
     """
-    from sklearn.metrics import (
-        average_precision_score,
-        log_loss,
-        precision_recall_fscore_support,
-        roc_auc_score,
-    )
-
     n_classes = probabilities.shape[1]
     precision, recall, f1, _ = precision_recall_fscore_support(
         y == rare, predicted == rare, average="binary", zero_division=0.0

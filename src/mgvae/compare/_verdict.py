@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from mgvae.compare._methods import UNTREATED
-from mgvae.compare._statistics import Interval, holm, paired_difference
+from mgvae.experiments.judging import Interval, holm, paired_difference
 
 __all__ = ["verdict"]
 

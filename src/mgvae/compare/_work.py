@@ -6,29 +6,33 @@ found out.
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
-from sklearn.utils import _safe_indexing
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
 
-from mgvae.bench.cells import Cell
-from mgvae.bench.metrics import best_threshold
 from mgvae.classifiers.balanced import BalancedClassifier, correct_priors
-from mgvae.codec import KindName
-from mgvae.compare._encode import Indicators, Numbers
-from mgvae.compare._methods import make_model, make_sampler
 from mgvae.compare._scores import scores
 from mgvae.errors import DataError, MGVAEError
+from mgvae.experiments import Cell
+from mgvae.experiments.estimators import make_classifier, make_oversampler
+from mgvae.experiments.judging import best_threshold
+from mgvae.experiments.tables import (
+    IndicatorEncoder,
+    LabelledTable,
+    NumericEncoder,
+    select_rows,
+    smallest_class,
+    stratified_folds,
+)
 
-__all__ = ["Data", "LeakError", "NotApplicableError", "Work"]
+__all__ = ["CrossValidation", "LeakError", "NotApplicableError"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -47,39 +51,10 @@ class NotApplicableError(MGVAEError, RuntimeError):
 
 
 @dataclass(frozen=True)
-class Data:
-    """The rows that are compared on.
+class CrossValidation:
+    """The work of a comparison, to be handed to :func:`mgvae.experiments.run_cells`."""
 
-    Parameters
-    ----------
-    X : array or table
-        The rows.
-    y : ndarray of int
-        Their classes, numbered.
-    groups : ndarray of int or None
-        Rows of one group are never on both sides of a split.
-    column_types : mapping or None
-        Kinds of columns that are not what their values suggest.
-    """
-
-    X: Any
-    y: Codes
-    groups: Codes | None
-    column_types: Mapping[Any, KindName] | None
-
-    def split(self, folds: int, seed: int, repeat: int, fold: int) -> tuple[Codes, Codes]:
-        """Give the training and test rows of one split."""
-        state = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
-        splits = _splitter(folds, self.groups, state).split(self.y, self.y, self.groups)
-        train, test = list(splits)[fold]
-        return train, test
-
-
-@dataclass(frozen=True)
-class Work:
-    """The work of a comparison, to be handed to :func:`mgvae.bench.runner.run_cells`."""
-
-    data: Data
+    data: LabelledTable
 
     def __call__(self, cell: Cell) -> dict[str, Any]:
         """Work out one cell."""
@@ -93,15 +68,15 @@ class Work:
                 "a split has no row of some class on one of its sides. Lower folds, or form "
                 "smaller groups."
             )
-        X, X_test = take(self.data.X, train), take(self.data.X, test)
+        X, X_test = select_rows(self.data.X, train), select_rows(self.data.X, test)
         groups = None if self.data.groups is None else self.data.groups[train]
         seeds = np.random.SeedSequence([cell.seed, *split]).generate_state(3)
         for_model, for_sampler, for_threshold = (int(seed) for seed in seeds)
         started = time.perf_counter()
-        encoder = Numbers(self.data.column_types).fit(X)
+        encoder = NumericEncoder(self.data.column_types).fit(X)
         Z, Z_test = encoder.transform(X), encoder.transform(X_test)
-        model = make_model(settings["model"], for_model)
-        estimator = make_pipeline(Indicators(encoder.categorical_), model)
+        model = make_classifier(settings["model"], for_model)
+        estimator = make_pipeline(IndicatorEncoder(encoder.categorical_), model)
         if cell.method == "nothing":
             predict = _plain(estimator.fit(Z, y))
         elif cell.method == "tuned threshold":
@@ -109,30 +84,19 @@ class Work:
         elif cell.method == "class weights":
             predict = _weighted(estimator, Z, y)
         else:
-            sampler = make_sampler(cell.method, for_sampler, y, encoder.categorical_)
+            sampler = make_oversampler(cell.method, for_sampler, y, encoder.categorical_)
             resample = _guarded(sampler, encoder, X, Z_test)
             predict = _plain(BalancedClassifier(estimator, _Resample(resample)).fit(Z, y))
         seconds = time.perf_counter() - started
         predicted, probabilities = predict(Z_test)
         return {
-            "metrics": scores(y_test, predicted, probabilities, smallest(self.data.y)),
+            "metrics": scores(y_test, predicted, probabilities, smallest_class(self.data.y)),
             "seconds": {"fit": round(seconds, 3)},
             "rows": {
                 "train": np.bincount(y, minlength=n_classes).tolist(),
                 "test": np.bincount(y_test, minlength=n_classes).tolist(),
             },
         }
-
-
-def take(X: Any, rows: Codes) -> Any:
-    """Give some rows of any container."""
-    return X.take(rows) if type(X).__module__ == "pyarrow.lib" else _safe_indexing(X, rows)
-
-
-def smallest(y: Codes) -> int:
-    """Give the smallest class, the last of several."""
-    counts = np.bincount(y)
-    return int(np.flatnonzero(counts == counts.min())[-1])
 
 
 class _Resample(BaseEstimator):  # type: ignore[misc]
@@ -145,15 +109,14 @@ class _Resample(BaseEstimator):  # type: ignore[misc]
         return self.how(X, y)
 
 
-def _guarded(sampler: Any, encoder: Numbers, X: Any, Z_test: Floats) -> Resampler:
+def _guarded(sampler: Any, encoder: NumericEncoder, X: Any, Z_test: Floats) -> Resampler:
     """Let a sampler resample, and look whether it gives rows that it must not know.
 
-    A generative sampler sees the table itself, another one its numbers.
+    A sampler that knows kinds of columns sees the table itself, another one its numbers.
     """
-    from mgvae.samplers import GenerativeSampler
 
     def resample(Z: Floats, y: Codes) -> tuple[Floats, Codes]:
-        if isinstance(sampler, GenerativeSampler):
+        if "column_types" in sampler.get_params():
             sampler.set_params(column_types=encoder.column_types)
             X_new, y_new = sampler.fit_resample(X, y)
             Z_new = encoder.transform(X_new)
@@ -207,12 +170,12 @@ def _tuned(estimator: Any, Z: Floats, y: Codes, groups: Codes | None, seed: int)
     if int(y.max()) > 1:
         shares = np.bincount(y) / len(y)
         return lambda Z: ((fitted.predict_proba(Z) / shares).argmax(1), fitted.predict_proba(Z))
-    rare = smallest(y)
+    rare = smallest_class(y)
     score = np.empty(len(y))
     folds = min(_INNER, int(np.bincount(y).min()))
     if folds < 2:
         raise DataError("a threshold can be tuned only with two training rows of every class.")
-    for train, test in _splitter(folds, groups, seed).split(Z, y, groups):
+    for train, test in stratified_folds(folds, groups, seed).split(Z, y, groups):
         if len(np.unique(y[train])) < 2:
             raise DataError("there are too few groups with the rare class to tune a threshold.")
         score[test] = clone(estimator).fit(Z[train], y[train]).predict_proba(Z[test])[:, rare]
@@ -239,8 +202,3 @@ def _weighted(estimator: Any, Z: Floats, y: Codes) -> Predict:
     shares = np.bincount(y) / len(y)
     even = np.full(len(shares), 1 / len(shares))
     return lambda Z: (fitted.predict(Z), correct_priors(fitted.predict_proba(Z), shares, even))
-
-
-def _splitter(folds: int, groups: Codes | None, seed: int) -> Any:
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    return kind(folds, shuffle=True, random_state=seed)

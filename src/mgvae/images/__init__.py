@@ -1,19 +1,17 @@
-"""Images in files: folders, CelebA, and grids of translations. Needs Pillow."""
+"""Images in files: one, folders of them, and grids of translations. Needs Pillow."""
 
-from mgvae.images._celeba import HAIR, PAPER_COUNTS, CelebaImages, load_celeba
-from mgvae.images._files import pillow, png_bytes
+from mgvae.images._files import UnreadableError, load_image, open_image, pillow, png_bytes
 from mgvae.images._folder import FolderImages, check_new_folder, read_folder, write_folder
 from mgvae.images._grid import grid, image_bytes
 
 __all__ = [
-    "HAIR",
-    "PAPER_COUNTS",
-    "CelebaImages",
     "FolderImages",
+    "UnreadableError",
     "check_new_folder",
     "grid",
     "image_bytes",
-    "load_celeba",
+    "load_image",
+    "open_image",
     "pillow",
     "png_bytes",
     "read_folder",

@@ -286,6 +286,13 @@ class MGVAE(GenerativeSampler):
             raise ParameterError(f"there is no preset {name!r}; there are {sorted(RECIPES)}.")
         return cls(recipe=name, **changes)
 
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy; expert settings are no parameters, but are copied too."""
+        copied: Self = super().__sklearn_clone__()
+        if self.expert_settings:
+            copied.expert_settings = self.expert_settings
+        return copied
+
     def make_method(self, samples: Samples) -> MajorityGuided:
         """Return what learns such samples, with every ``"auto"`` replaced."""
         family = family_of(samples, self.network)

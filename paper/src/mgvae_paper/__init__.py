@@ -1,0 +1,1 @@
+"""The paper's tables and figures, checked under its own protocol and under clean ones."""

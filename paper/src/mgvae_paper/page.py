@@ -1,0 +1,134 @@
+"""The page with all results, written from the results themselves.
+
+A short reading in words is kept in a file beside it, ``<name>-reading.md``, and put at the top; the
+page is overwritten, the reading never.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Container
+from pathlib import Path
+
+from mgvae.common.atomic import atomic_write
+from mgvae.errors import DataError
+from mgvae.experiments import Store
+from mgvae_paper.figures import FIGURES
+from mgvae_paper.ranks import draw_critical_differences, rank_methods
+from mgvae_paper.render import render
+from mgvae_paper.summary import FilledTable, summarise
+from mgvae_paper.tables import find_table, table_names
+
+__all__ = ["costs", "reading_beside", "write_page", "write_parts"]
+
+_PROTOCOLS = {
+    "paper": "The paper's protocol: its splits, its double softmax, its batch-wise metrics, the "
+    "last epoch. In brackets the published value and the difference to it. It exists so that the "
+    "published tables can be checked.",
+    "clean": "The clean protocol: random draws, scalers that see training rows only, a validation "
+    "part that picks the epoch, metrics on the whole test set. It exists so that the comparison "
+    "can be believed; the paper's values do not apply to it.",
+}
+_RANKED = {"gm": "GM", "roc_auc": "ROC AUC", "ap": "AP"}
+_COMPARED = ("mnist", "fashionmnist", "musk", "water_quality", "isolet")
+
+
+def write_page(store: Store, path: str | Path) -> None:
+    """Write the page of all results, with its plots in ``figures/`` beside it.
+
+    Parameters
+    ----------
+    store : Store
+        Where results are.
+    path : path
+        The Markdown file to write.
+    """
+    path = Path(path)
+    parts = ["# Results", "Written by `mgvae-paper page`; `mgvae-paper run` makes the results."]
+    parts += reading_beside(path)
+    for protocol, explanation in _PROTOCOLS.items():
+        summaries = [
+            summarise(find_table(name), protocol, store)
+            for name in table_names()
+            if protocol in find_table(name).protocols and find_table(name).page == "results"
+        ]
+        filled = [summary for summary in summaries if summary.entries]
+        if not filled:
+            continue
+        parts += [f"## Protocol `{protocol}`", explanation]
+        for summary in filled:
+            parts += [f"### {summary.table.title}", render(summary).rstrip()]
+        if protocol == "clean":
+            compared = [summary for summary in filled if summary.table.name in _COMPARED]
+            parts += _ranks(compared, path)
+    parts += _pictures(path)
+    parts += ["## What was run", costs(store, _PROTOCOLS)]
+    write_parts(parts, path)
+
+
+def reading_beside(path: Path) -> list[str]:
+    """Return the reading in words that is kept beside a page, if there is one."""
+    reading = path.with_name(f"{path.stem}-reading.md")
+    return [reading.read_text(encoding="utf-8").strip()] if reading.exists() else []
+
+
+def write_parts(parts: list[str], path: Path) -> None:
+    """Write the paragraphs of a page."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(path) as file:
+        file.write(("\n\n".join(parts) + "\n").encode())
+
+
+def _ranks(summaries: list[FilledTable], path: Path) -> list[str]:
+    parts = ["### Mean ranks over all data sets"]
+    for metric, title in _RANKED.items():
+        scores: dict[str, dict[str, float]] = {}
+        for summary in summaries:
+            for (row, column, name), entry in summary.entries.items():
+                if name == metric and (metric == "gm" or "threshold" not in row):
+                    scores.setdefault(row, {})[column] = entry.mean
+        try:
+            ranking = rank_methods(scores)
+        except DataError:
+            continue
+        picture = path.parent / "figures" / f"ranks-{metric}.png"
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        draw_critical_differences(ranking, picture, f"Mean ranks by {title}")
+        rows = "\n".join(f"| {name} | {rank:.2f} |" for name, rank in ranking.mean_ranks.items())
+        parts += [
+            f"**{title}**, {ranking.n_datasets} data sets. Friedman's test that all methods are "
+            f"alike: p = {ranking.p_value:.2g}. Mean ranks that differ by less than "
+            f"{ranking.critical_difference:.2f} do not differ significantly (Nemenyi, 5 %).",
+            f"| method | mean rank |\n| --- | --- |\n{rows}",
+            f"![Mean ranks by {title}](figures/{picture.name})",
+        ]
+    return parts if len(parts) > 1 else []
+
+
+def _pictures(path: Path) -> list[str]:
+    """Show the figures that have been drawn into the folder beside the page."""
+    parts = ["## Figures", "Drawn by `mgvae-paper figure NAME --budget cpu`."]
+    for name, figure in FIGURES.items():
+        if (path.parent / "figures" / f"{name}.png").exists():
+            parts += [f"**{name}**: {figure.caption}", f"![{figure.caption}](figures/{name}.png)"]
+    return parts if len(parts) > 2 else []
+
+
+def costs(store: Store, protocols: Container[str]) -> str:
+    """Count the cells of some protocols and their hours."""
+    cells: Counter[tuple[str, str]] = Counter()
+    hours: defaultdict[tuple[str, str], float] = defaultdict(float)
+    commits: set[str] = set()
+    for result in store:
+        key = (result["cell"]["protocol"], result["cell"]["budget"])
+        if key[0] not in protocols:
+            continue
+        cells[key] += 1
+        # a pre-training is part of the sampler's time in the one cell that did it
+        spent = {k: v for k, v in result.get("seconds", {}).items() if k != "pretraining"}
+        hours[key] += sum(spent.values()) / 3600
+        commits.add(str(result.get("commit"))[:9])
+    lines = [
+        "| protocol | budget | cells | core-hours |",
+        "| --- | --- | --- | --- |",
+    ]
+    lines += [f"| {p} | {b} | {n} | {hours[p, b]:.1f} |" for (p, b), n in sorted(cells.items())]
+    return "\n".join(lines) + f"\n\nSource at commits {', '.join(sorted(commits)) or 'none'}."

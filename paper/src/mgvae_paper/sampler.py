@@ -1,0 +1,201 @@
+"""The samplers of cells; nothing else here knows their insides.
+
+Pre-trainings that many cells share are kept on disk.
+
+The cells of one MGVAE differ in what comes after pre-training: the EWC weight, the imbalance ratio,
+the seed. A pre-trained model is kept in a file named by a hash of all that it depends on: the
+settings, the seeds, and the majority's rows as the network saw them.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from inspect import signature
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+from safetensors import safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from mgvae import CGAN, CVAE, MGVAE, __version__
+from mgvae.common.atomic import atomic_write
+from mgvae.common.locks import alone
+from mgvae.common.runtime import build, torch_generator
+from mgvae.methods.method import Job
+from mgvae.methods.mgvae.classes import Pretrained
+from mgvae.methods.mgvae.method import MajorityGuided
+from mgvae.methods.mgvae.settings import Settings
+from mgvae.methods.settings import as_plain
+from mgvae.training import History
+from mgvae_paper.machine import as_json, plain_settings
+from mgvae_paper.methods import find_class
+
+__all__ = [
+    "AFTERWARDS",
+    "Generative",
+    "SharedMGVAE",
+    "is_generative",
+    "make_sampler",
+    "pretraining_seconds",
+    "share_pretraining",
+    "used_settings",
+]
+
+Generative = MGVAE | CVAE | CGAN
+"""The samplers of the library."""
+
+AFTERWARDS = tuple(f.name for f in fields(Settings) if f.metadata["decides"] != "pre-training")
+"""Settings that fine-tuning and generation use alone: one pre-training serves all values."""
+
+
+def make_sampler(parameters: Mapping[str, Any], seed: int) -> Any:
+    """Make the sampler of a cell, which shares nothing with others.
+
+    Parameters
+    ----------
+    parameters : mapping
+        ``sampler`` and ``settings`` of a cell. Settings of an MGVAE that are no parameters of its
+        constructor, such as the prior, are its expert settings.
+    seed : int
+        Decides all of the sampler's randomness.
+
+    Examples
+    --------
+    >>> settings = {"preset": "paper-tables", "latent_size": 5}
+    >>> make_sampler({"sampler": "mgvae:MGVAE", "settings": settings}, 0).latent_size
+    5
+    """
+    sampler_class = find_class(parameters["sampler"])
+    given = dict(parameters.get("settings", {}))
+    known = signature(sampler_class).parameters
+    if "random_state" in known:
+        given["random_state"] = seed
+    if not issubclass(sampler_class, MGVAE):
+        return sampler_class(**given)
+    if "preset" in given:
+        given["recipe"] = given.pop("preset")
+    if "likelihood" in given:
+        likelihood = given.pop("likelihood")
+        given |= {"table_likelihood": likelihood, "image_likelihood": likelihood}
+    if given.get("prior") == "standard":  # which has no exemplars to draw near
+        given.setdefault("generation", "translate")
+    sampler = sampler_class(**{name: value for name, value in given.items() if name in known})
+    sampler.expert_settings = {k: v for k, v in given.items() if k not in known}
+    return sampler
+
+
+def share_pretraining(sampler: Any, parameters: Mapping[str, Any], cache: Path) -> Any:
+    """Let an MGVAE share its pre-training with other cells; return any other sampler as it is.
+
+    Parameters
+    ----------
+    sampler : sampler
+        From :func:`make_sampler`.
+    parameters : mapping
+        Those of its cell, which may have a ``pretrain_seed``.
+    cache : path
+        Where pre-trained models are kept.
+    """
+    if not isinstance(sampler, MGVAE):
+        return sampler
+    shared = SharedMGVAE(**sampler.get_params())
+    shared.expert_settings = sampler.expert_settings
+    shared.cache, shared.pretrain_seed = cache, parameters.get("pretrain_seed")
+    return shared
+
+
+def is_generative(sampler: Any) -> TypeGuard[Generative]:
+    """Return whether a sampler is one of the library's, which take tables and images."""
+    return isinstance(sampler, Generative)
+
+
+def used_settings(sampler: Any) -> dict[str, Any]:
+    """Return the settings that a fitted sampler has used, as JSON can hold them."""
+    if not is_generative(sampler):
+        return plain_settings(sampler)
+    codec = {k: v for k, v in sampler.codec_options()._asdict().items() if v is not None}
+    return as_json({**codec, **as_plain(sampler.state_.method.settings)})
+
+
+def pretraining_seconds(sampler: Generative) -> float | None:
+    """Return how long the pre-training took, be it long ago for another cell; None without one."""
+    first = sampler.history_.get("pre-training")
+    return None if first is None else first.seconds
+
+
+class SharedMGVAE(MGVAE):
+    """An MGVAE that looks for its pre-training in a folder before it does one.
+
+    Attributes
+    ----------
+    cache : path
+        The folder; to be set before fitting.
+    pretrain_seed : int or None
+        Decides the pre-training in place of ``random_state``, so that several seeds share it.
+    """
+
+    cache: Path
+    pretrain_seed: int | None = None
+
+    def method_of(self, settings: Mapping[str, Any]) -> MajorityGuided:
+        """Return what learns with given settings, from a pre-training that is there already."""
+        found = super().method_of(settings).settings
+        return SharedPretraining(found, self.cache, self.pretrain_seed)
+
+
+@dataclass(frozen=True)
+class SharedPretraining(MajorityGuided):
+    """A majority-guided VAE whose pre-training is kept in a folder."""
+
+    cache: Path
+    pretrain_seed: int | None = None
+
+    def pretrain(self, job: Job, seeds: Sequence[np.random.SeedSequence]) -> Pretrained:
+        """Read the majority's model, or learn it and keep it."""
+        if self.settings.pretrain_steps == 0:
+            return super().pretrain(job, seeds)
+        if self.pretrain_seed is not None:
+            seeds = np.random.SeedSequence(self.pretrain_seed).spawn(len(seeds))
+        path = self.cache / "pretrained" / f"{self._key(job, seeds)}.safetensors"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with alone(path.with_suffix(".lock")):
+            if path.exists():
+                pretrained = self._read(path, job, seeds)
+            else:  # any weight but 0: others will want the importance of the weights
+                teacher = MajorityGuided(replace(self.settings, ewc_weight=1.0))
+                pretrained = teacher.pretrain(job, seeds)
+                _write(path, pretrained)
+        wanted = self.settings.ewc_weight == "auto" or self.settings.ewc_weight > 0
+        return pretrained if wanted else pretrained._replace(fisher=None)
+
+    def _key(self, job: Job, seeds: Sequence[np.random.SeedSequence]) -> str:
+        settings = as_plain(self.settings, ["pre-training"])
+        roots = [[str(seed.entropy), list(seed.spawn_key)] for seed in seeds]
+        majority = job.rows.take(job.majority).numpy()
+        spans = [repr(span) for span in job.layout.spans]
+        content = [__version__, settings, roots, spans, majority.shape]
+        digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode())
+        digest.update(np.ascontiguousarray(majority).data)
+        return digest.hexdigest()[:24]
+
+    def _read(self, path: Path, job: Job, seeds: Sequence[np.random.SeedSequence]) -> Pretrained:
+        vae = build(lambda: self.model(job.layout), torch_generator(seeds[0])).to(job.device)
+        parts: dict[str, dict[str, Tensor]] = {"weights": {}, "fisher": {}}
+        with safe_open(path, framework="pt", device=str(job.device)) as file:
+            seconds = float(file.metadata()["seconds"])
+            for name in file.keys():  # noqa: SIM118 (not a mapping)
+                part, _, parameter = name.partition("/")
+                parts[part][parameter] = file.get_tensor(name)
+        vae.load_state_dict(parts["weights"])
+        return Pretrained(vae, parts["fisher"], [History("pre-training", seconds=seconds)])
+
+
+def _write(path: Path, pretrained: Pretrained) -> None:
+    tensors = {f"weights/{k}": v for k, v in pretrained.vae.state_dict().items()}
+    tensors |= {f"fisher/{k}": v for k, v in (pretrained.fisher or {}).items()}
+    seconds = sum(history.seconds for history in pretrained.history)
+    with atomic_write(path) as file:
+        file.write(save({k: v.contiguous() for k, v in tensors.items()}, {"seconds": str(seconds)}))
