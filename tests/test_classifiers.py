@@ -21,7 +21,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from mgvae import MGVAE
 from mgvae.classifiers import TorchClassifier, training
-from mgvae.classifiers.epochs import fresh_epochs, make_rows, split
+from mgvae.classifiers.epochs import as_training_rows, fresh_epochs, split
 from mgvae.classifiers.networks import ResNet20
 from mgvae.common.runtime import seed_sequence
 from mgvae.errors import DataError, ParameterError
@@ -58,7 +58,7 @@ def test_the_batches_of_an_epoch_add_up_to_the_weighted_loss_of_all_rows():
     y = (torch.arange(200) < 4).long()  # most batches of ten hold no row of class 1
     logits = torch.randn(200, 2, generator=generator, dtype=torch.float64)
     weight = class_weights([196, 4])[y.numpy()]
-    rows = make_rows(logits.numpy(), y.numpy(), weight, (2,), torch.device("cpu"))
+    rows = as_training_rows(logits.numpy(), y.numpy(), weight, (2,), torch.device("cpu"))
     order = torch.randperm(200, generator=generator).split(10)
     loss = nn.CrossEntropyLoss(reduction="none")
     batches = [
@@ -482,7 +482,7 @@ def test_predicting_other_images_is_an_error(images):
 def test_epochs_are_balanced_and_hold_all_real_rows():
     X = np.arange(60, dtype=np.float32).reshape(30, 2)
     codes = np.repeat([0, 1, 2], [20, 7, 3])
-    rows = make_rows(X, codes, np.ones(30), (2,), torch.device("cpu"))
+    rows = as_training_rows(X, codes, np.ones(30), (2,), torch.device("cpu"))
     asked = []
 
     def make(n, code):
@@ -507,7 +507,7 @@ def test_smaller_classes_borrow_parts_of_differences_between_majority_neighbours
     majority[:, 1] = np.arange(22) % 11  # two groups, neighbours differ in the second column only
     X = np.concatenate([majority, [[5.0, 50.0]] * 2]).astype(np.float32)
     codes = np.repeat([0, 1], [22, 2])
-    rows = make_rows(X, codes, np.ones(24), (2,), torch.device("cpu"))
+    rows = as_training_rows(X, codes, np.ones(24), (2,), torch.device("cpu"))
     epoch = fresh_epochs(
         rows, lambda n, _: np.full((n, 2), 7.0, np.float32), 0.5, (2,),
         np.random.SeedSequence(0), borrowed=0.5,
@@ -524,7 +524,7 @@ def test_smaller_classes_borrow_parts_of_differences_between_majority_neighbours
 
 
 def test_classes_of_one_row_borrow_nothing_and_do_no_harm():
-    rows = make_rows(np.eye(2), np.array([0, 1]), np.ones(2), (2,), torch.device("cpu"))
+    rows = as_training_rows(np.eye(2), np.array([0, 1]), np.ones(2), (2,), torch.device("cpu"))
     epoch = fresh_epochs(
         rows, lambda n, _: np.zeros((n, 2)), 0.5, (2,), np.random.SeedSequence(0), borrowed=1.0
     )
@@ -540,12 +540,12 @@ def test_sampler_brings_new_rows_every_epoch_and_is_repeatable():
             made.append(super().generate(n, label, random_state))
             return made[-1]
 
-    sampler = Spy(pretrain_steps=30, finetune_steps=20, fisher_samples=5)
+    sampler = Spy(pretrain_steps=30, finetune_steps=20)
     model = TorchClassifier(sampler=sampler, epochs=3, validation_fraction=0.2, random_state=0)
     first = model.fit(X, y).predict_proba(X)
     assert len(made) == 3
     assert not np.array_equal(made[0], made[1])
-    assert sum(model.sampler_._counts) == 240  # not the rows held out
+    assert sum(model.sampler_.state_.counts) == 240  # not the rows held out
     assert sampler.random_state is None
     np.testing.assert_array_equal(clone(model).fit(X, y).predict_proba(X), first)
 
@@ -553,7 +553,7 @@ def test_sampler_brings_new_rows_every_epoch_and_is_repeatable():
 def test_sampler_balances_images_in_their_shape():
     digits = load_digits()
     kept = np.r_[np.flatnonzero(digits.target == 0), np.flatnonzero(digits.target == 1)[:9]]
-    sampler = MGVAE(pretrain_steps=20, finetune_steps=10, fisher_samples=5)
+    sampler = MGVAE(pretrain_steps=20, finetune_steps=10)
     model = TorchClassifier(sampler=sampler, epochs=2, borrowed=1.0, random_state=0)
     model.fit((digits.images[kept] / 16).astype(np.float32), digits.target[kept])
     assert model.sampler_.generate(2, 1).shape == (2, 8, 8)

@@ -12,11 +12,12 @@ import pytest
 SOURCE = Path(__file__).parents[1] / "src" / "mgvae"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
-# What may be imported inside a function: optional extras, which a user may not have, and what only
+# What may be imported inside a function: optional extras, which a user may not have, modules of one
+# system only, and what only
 # one way through a module needs and takes long to load.
 EXTRAS = {
     "PIL", "jinja2", "markupsafe", "lightgbm", "lightning_fabric", "logging", "matplotlib",
-    "pandas", "polars", "rich",
+    "fcntl", "msvcrt", "pandas", "polars", "rich",
 }  # fmt: skip
 WHERE_CODE_OF_EXTRAS_IS = {
     "mgvae.codec.containers._pandas", "mgvae.codec.containers._polars",

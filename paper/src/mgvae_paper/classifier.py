@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from mgvae.classifiers import TorchClassifier, training
-from mgvae.classifiers.epochs import Rows, fresh_epochs, make_rows
+from mgvae.classifiers.epochs import TrainingRows, as_training_rows, fresh_epochs
 from mgvae.common.runtime import resolve_device, seed_sequence, threads, torch_generator
 from mgvae.errors import ParameterError
 from mgvae.losses import LDAMLoss, class_weights
@@ -62,7 +62,7 @@ def train_classifier(
     Parameters
     ----------
     X : ndarray
-        Rows, or images (bytes become numbers from 0 to 1).
+        TrainingRows, or images (bytes become numbers from 0 to 1).
     y : ndarray of int
         Their classes, 0 to K - 1.
     parameters : mapping
@@ -97,7 +97,7 @@ def train_classifier(
         weight = class_weights(counts, _SCHEMES[estimator.loss])[y]  # type: ignore[arg-type]
     device = resolve_device(estimator.device)
     _, for_network, for_order, for_own, for_fresh = seed_sequence(seed).spawn(5)
-    rows = make_rows(_numbers(X), y, weight, X.shape[1:], device)
+    rows = as_training_rows(_numbers(X), y, weight, X.shape[1:], device)
     plan = estimator._plan()
     with threads(1), training.random_numbers(estimator.network, for_own):
         network = training.make_network(
@@ -146,12 +146,12 @@ class _OfProbabilities(nn.Module):
 
 
 def _epochs(
-    rows: Rows,
+    rows: TrainingRows,
     fresh: tuple[Generative, float] | None,
     shape: tuple[int, ...],
     borrowed: float,
     seeds: np.random.SeedSequence,
-) -> Callable[[], Rows] | None:
+) -> Callable[[], TrainingRows] | None:
     """Return the rows of every epoch anew, if they are to be fresh."""
     if fresh is None:
         return None
@@ -172,17 +172,17 @@ def _numbers(X: NDArray[Any]) -> NDArray[np.floating]:
 
 def _held_out(
     held_out: tuple[NDArray[Any], NDArray[np.int64]] | None, device: torch.device
-) -> Rows | None:
+) -> TrainingRows | None:
     if held_out is None:
         return None
     X, y = held_out
-    return make_rows(_numbers(X), y, np.ones(len(y)), X.shape[1:], device)
+    return as_training_rows(_numbers(X), y, np.ones(len(y)), X.shape[1:], device)
 
 
 def _train_balanced(
     network: nn.Module,
     loss: nn.Module,
-    rows: Rows,
+    rows: TrainingRows,
     plan: training.Plan,
     generator: torch.Generator,
 ) -> History:

@@ -17,6 +17,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import train_test_split
 from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -227,8 +230,6 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         return correct_priors(said, self.priors_, self.resampled_priors_)
 
     def _split(self, X: Any, y: NDArray[Any]) -> list[Any]:
-        from sklearn.model_selection import train_test_split
-
         counts = np.unique(y, return_counts=True)[1]
         if counts.min() < 2:
             raise DataError(
@@ -246,9 +247,6 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         return parts
 
     def _calibrate(self, estimator: Any, X: Any, y: NDArray[Any]) -> Any:
-        from sklearn.calibration import CalibratedClassifierCV
-        from sklearn.frozen import FrozenEstimator
-
         rows = np.arange(len(y))  # all at once: the estimator is trained, and on other rows
         calibrated = CalibratedClassifierCV(
             FrozenEstimator(estimator), method=self.calibration, cv=[(rows, rows)], ensemble=False

@@ -10,24 +10,24 @@ from torch import Tensor
 
 from mgvae.methods.mgvae.bridge import MOST_GUIDES, NEIGHBOURS, nearest
 
-__all__ = ["Rows", "as_samples", "fresh_epochs", "make_rows", "split"]
+__all__ = ["TrainingRows", "as_samples", "as_training_rows", "fresh_epochs", "split"]
 
 _CHANNELS = (1, 3, 4)  # sizes of a last axis that is taken for the colour channels
 
 
 @dataclass(frozen=True)
-class Rows:
+class TrainingRows:
     """Samples of shape (n, *sample_shape), their class codes, and their weights if they differ."""
 
     X: Tensor
     y: Tensor
     weight: Tensor | None
 
-    def take(self, positions: NDArray[np.intp]) -> "Rows":
+    def select(self, positions: NDArray[np.intp]) -> "TrainingRows":
         """Give some of the rows."""
         picked = torch.from_numpy(positions).to(self.y.device)
         weight = None if self.weight is None else self.weight.index_select(0, picked)
-        return Rows(self.X.index_select(0, picked), self.y.index_select(0, picked), weight)
+        return TrainingRows(self.X.index_select(0, picked), self.y.index_select(0, picked), weight)
 
 
 def split(
@@ -44,17 +44,17 @@ def split(
     return np.flatnonzero(mask), np.flatnonzero(~mask)
 
 
-def make_rows(
+def as_training_rows(
     X: NDArray[np.floating],
     codes: NDArray[np.intp],
     weight: NDArray[np.float64],
     sample_shape: tuple[int, ...],
     device: torch.device,
-) -> Rows:
+) -> TrainingRows:
     """Bring rows to the device, as the network wants them; the mean weight becomes 1."""
     samples = as_samples(X, sample_shape, device)
     equal = bool((weight == weight[0]).all())
-    return Rows(
+    return TrainingRows(
         samples,
         torch.from_numpy(codes.astype(np.int64)).to(device),
         None if equal else torch.from_numpy(weight / weight.mean()).to(samples),
@@ -77,13 +77,13 @@ def as_samples(
 
 
 def fresh_epochs(
-    rows: Rows,
+    rows: TrainingRows,
     make: Callable[[int, int], NDArray[np.floating]],
     synthetic_share: float,
     sample_shape: tuple[int, ...],
     seeds: np.random.SeedSequence,
     borrowed: float = 0.0,
-) -> Callable[[], Rows]:
+) -> Callable[[], TrainingRows]:
     """Give a function that balances rows anew for every epoch.
 
     Every class has as many rows as the largest. Of a smaller one, a part is generated, and the
@@ -93,7 +93,7 @@ def fresh_epochs(
 
     Parameters
     ----------
-    rows : Rows
+    rows : TrainingRows
         The real rows.
     make : callable
         ``make(n, code)`` gives ``n`` new rows of a class, flat.
@@ -112,28 +112,28 @@ def fresh_epochs(
     largest = max(len(own) for own in members)
     lend = _differences(rows, max(members, key=len), borrowed, rng) if borrowed else None
 
-    def epoch() -> Rows:
-        parts: list[Rows] = []
+    def epoch() -> TrainingRows:
+        parts: list[TrainingRows] = []
         for code, own in enumerate(members):
             first = len(parts)
             n_real = max(len(own), round((1.0 - synthetic_share) * largest))
             if len(own) == largest:
                 n_real = largest
             repeated = np.resize(rng.permutation(own), n_real)
-            real = rows.take(repeated)
+            real = rows.select(repeated)
             parts.append(real)
             if n_real < largest:
                 made = make(largest - n_real, code)
                 X = as_samples(made, sample_shape, rows.X.device).to(rows.X)
                 y = rows.y.new_full((len(X),), code)
                 weight = None if real.weight is None else real.weight.mean().expand(len(X))
-                parts.append(Rows(X, y, weight))
+                parts.append(TrainingRows(X, y, weight))
             if lend is not None and len(own) < largest:
                 parts[first:] = [
                     replace(part, X=part.X + lend(len(part.X))) for part in parts[first:]
                 ]
         weights = [part.weight for part in parts if part.weight is not None]
-        return Rows(
+        return TrainingRows(
             torch.cat([part.X for part in parts]),
             torch.cat([part.y for part in parts]),
             torch.cat(weights) if weights else None,
@@ -143,11 +143,11 @@ def fresh_epochs(
 
 
 def _differences(
-    rows: Rows, members: NDArray[np.intp], most: float, rng: np.random.Generator
+    rows: TrainingRows, members: NDArray[np.intp], most: float, rng: np.random.Generator
 ) -> Callable[[int], Tensor]:
     """Give a function that draws parts of differences between neighbouring rows of one class."""
     kept = rng.permutation(members)[:MOST_GUIDES]
-    X = rows.take(kept).X
+    X = rows.select(kept).X
     flat = X.flatten(1).cpu()
     near = nearest(flat, flat, min(NEIGHBOURS, len(kept) - 1), same=True)
 

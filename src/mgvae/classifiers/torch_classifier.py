@@ -3,23 +3,24 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+import torch
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from mgvae.classifiers import training
+from mgvae.classifiers.epochs import TrainingRows, as_training_rows, fresh_epochs, split
+from mgvae.classifiers.training import NetworkLike, Plan
+from mgvae.common.progress import progress_bars
+from mgvae.common.runtime import resolve_device, seed_sequence, threads, torch_generator
 from mgvae.errors import DataError, ParameterError
-
-if TYPE_CHECKING:
-    import torch
-
-    from mgvae.classifiers.epochs import Rows
-    from mgvae.classifiers.training import NetworkLike, Plan
-    from mgvae.samplers import GenerativeSampler
+from mgvae.losses import LDAMLoss, class_weights
+from mgvae.samplers import GenerativeSampler
 
 __all__ = ["TorchClassifier"]
 
@@ -157,7 +158,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        network: "NetworkLike" = "mlp",
+        network: NetworkLike = "mlp",
         loss: "str | torch.nn.Module" = "ce",
         *,
         hidden_sizes: Sequence[int] = (256, 128),
@@ -172,7 +173,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         validation_fraction: float = 0.0,
         selection: str = "geometric_mean",
         patience: int | None = None,
-        sampler: "GenerativeSampler | None" = None,
+        sampler: GenerativeSampler | None = None,
         synthetic_share: float = 0.5,
         borrowed: float = 0.0,
         device: "str | torch.device" = "auto",
@@ -219,12 +220,6 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self : TorchClassifier
             The fitted estimator.
         """
-        from mgvae.classifiers import training
-        from mgvae.classifiers.epochs import make_rows, split
-        from mgvae.common.progress import progress_bars
-        from mgvae.common.runtime import resolve_device, seed_sequence, threads, torch_generator
-        from mgvae.losses import LDAMLoss
-
         self._check_parameters()
         X, sample_shape = _flat(X, self.sample_shape)
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64])
@@ -245,8 +240,8 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         seeds = seed_sequence(self.random_state).spawn(5)
         for_split, for_network, for_order, for_own, for_sampler = seeds
         kept, held = split(codes, self.validation_fraction, for_split)
-        rows = make_rows(X, codes, weight, self.sample_shape_, device)
-        learned = rows.take(kept) if len(held) else rows
+        rows = as_training_rows(X, codes, weight, self.sample_shape_, device)
+        learned = rows.select(kept) if len(held) else rows
         epoch = None
         if self.sampler is not None:
             epoch = self._fresh_epochs(X[kept], codes[kept], learned, for_sampler)
@@ -266,7 +261,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     network,
                     loss,
                     learned,
-                    rows.take(held) if len(held) else None,
+                    rows.select(held) if len(held) else None,
                     self._plan(),
                     n_classes=len(self.classes_),
                     generator=torch_generator(for_order),
@@ -281,12 +276,10 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         X: NDArray[np.floating],
         codes: NDArray[np.intp],
-        rows: "Rows",
+        rows: TrainingRows,
         seeds: np.random.SeedSequence,
-    ) -> Callable[[], "Rows"]:
+    ) -> Callable[[], TrainingRows]:
         """Fit a copy of the sampler; give a function that balances the rows for an epoch."""
-        from mgvae.classifiers.epochs import fresh_epochs
-
         for_fit, for_rows, for_epochs = seeds.spawn(3)
         sampler = clone(self.sampler)
         if sampler.random_state is None:
@@ -307,7 +300,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or images
-            Rows like those of :meth:`fit`.
+            TrainingRows like those of :meth:`fit`.
 
         Returns
         -------
@@ -324,7 +317,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or images
-            Rows like those of :meth:`fit`.
+            TrainingRows like those of :meth:`fit`.
 
         Returns
         -------
@@ -342,7 +335,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like of shape (n_samples, n_features), or images
-            Rows like those of :meth:`fit`.
+            TrainingRows like those of :meth:`fit`.
 
         Returns
         -------
@@ -354,9 +347,6 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _logits(self, X: Any) -> NDArray[np.floating]:
         check_is_fitted(self, "network_")
-        from mgvae.classifiers import training
-        from mgvae.common.runtime import threads
-
         X, sample_shape = _flat(X, self.sample_shape_)
         X = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
         if sample_shape != self.sample_shape_:
@@ -376,9 +366,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "such as 0.2."
             )
 
-    def _plan(self) -> "Plan":
-        from mgvae.classifiers.training import Plan
-
+    def _plan(self) -> Plan:
         resnet = self.network == "resnet20"
         rate, decay = (0.01, 2e-4) if resnet else (1e-3, 0.0)
         return Plan(
@@ -393,8 +381,6 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _class_weights(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        from mgvae.losses import class_weights
-
         weights = np.ones(len(counts))
         if self.loss == "rw":
             weights = class_weights(counts, "inverse")

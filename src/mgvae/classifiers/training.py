@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from mgvae.classifiers.epochs import Rows, as_samples
+from mgvae.classifiers.epochs import TrainingRows, as_samples
 from mgvae.classifiers.networks import ResNet20, mlp
 from mgvae.common.runtime import build
 from mgvae.errors import DataError, ParameterError
@@ -115,14 +115,14 @@ def _lent_generator(seeds: np.random.SeedSequence) -> Iterator[None]:
 def train_network(
     network: nn.Module,
     loss: nn.Module,
-    rows: Rows,
-    held_out: Rows | None,
+    rows: TrainingRows,
+    held_out: TrainingRows | None,
     plan: Plan,
     *,
     n_classes: int,
     generator: torch.Generator,
     callback: Callback | None,
-    epoch: Callable[[], Rows] | None = None,
+    epoch: Callable[[], TrainingRows] | None = None,
 ) -> History:
     """Train in place; with held-out rows, give the network back as it was at its best epoch.
 
@@ -185,7 +185,7 @@ def _batches(n: int, batch_size: int, generator: torch.Generator) -> Iterator[Te
 
 
 def _validation(
-    network: nn.Module, loss: nn.Module, held_out: Rows, plan: Plan, every: int
+    network: nn.Module, loss: nn.Module, held_out: TrainingRows, plan: Plan, every: int
 ) -> Validation:
     y, weight = held_out.y, held_out.weight
 
