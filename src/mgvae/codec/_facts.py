@@ -24,6 +24,7 @@ _DECIMALS = 4  # most decimals that are recognised
 _LEVELS = 65_536  # most levels that are counted one by one
 _NUMBERED = re.compile(r"(.*?)(\d{1,15})", re.DOTALL)
 _NEW = "synthetic-"
+_LONGEST_PREFIX = 1000  # of the names that are counted on
 
 
 def _hash(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -232,7 +233,7 @@ class Naming:
         for level in levels:
             text = level.decode("latin-1") if isinstance(level, bytes) else str(level)
             match = _NUMBERED.fullmatch(text)
-            if match is None:
+            if match is None or len(match[1]) > _LONGEST_PREFIX:
                 self.regular = False
                 continue
             prefix, number = match.groups()

@@ -13,7 +13,7 @@ from mgvae.codec._fitted import Fitted
 from mgvae.codec._infer import KindName, NumericScale, Observed, Options
 from mgvae.codec._kinds import Kind, Numeric
 from mgvae.codec._spans import Activation, LikelihoodName, Span
-from mgvae.codec._storage import Fields
+from mgvae.codec._storage import MOST_COLUMNS, MOST_TEXT, Fields, longest_text
 from mgvae.errors import DataError, ParameterError
 
 __all__ = ["ColumnSummary", "TableCodec"]
@@ -247,8 +247,16 @@ class TableCodec:
         )
         options.finish()
         codec.named = given.take("named", bool)
-        codec._columns = [Fitted.from_dict(column) for column in given.take("columns", list)]
+        columns = given.take("columns", list)
+        if len(columns) > MOST_COLUMNS:
+            raise DataError(f"the codec has {len(columns)} columns, more than {MOST_COLUMNS}.")
+        codec._columns = [Fitted.from_dict(column) for column in columns]
         given.finish()
+        if sum(longest_text(column.kind) for column in codec._columns) > MOST_TEXT:
+            raise DataError(
+                f"the codec's columns hold texts that make rows of more than {MOST_TEXT} "
+                "characters, which a model file cannot hold."
+            )
         codec._lay_out()
         return codec
 

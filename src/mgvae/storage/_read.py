@@ -22,7 +22,7 @@ from mgvae.codec import TableCodec
 from mgvae.codec._storage import Fields
 from mgvae.codec.images import ImageCodec
 from mgvae.common.tensor_file import ModelFile, read_file
-from mgvae.errors import ModelFileError
+from mgvae.errors import DataError, ModelFileError
 from mgvae.storage._plain import lower, restore_settings
 from mgvae.storage._templates import KINDS, template
 
@@ -80,6 +80,8 @@ def revive(file: ModelFile, classes: Classes) -> Revived:
         return _revive(file, classes)
     except ModelFileError:
         raise
+    except DataError as error:
+        raise ModelFileError(str(error).rstrip(".")) from error
     except Exception as error:  # whatever the contents upset, it is their fault
         raise ModelFileError(f"its contents do not fit together ({error!s:.200})") from error
 
@@ -247,22 +249,24 @@ def _set_generators(
         callback=None,
     )
     models: dict[int, nn.Module] = {}
+    parts = _by_owner(tensors)
     sampler._generators = {}
     for code, place in owners.items():
-        besides = _taken(tensors, f"class.{code}.")
+        besides = parts.pop(("class", str(code)), {})
         if data.codec.width == 0:
             generator: Any = Unvaried(np.arange(1))
         elif place is None:
             _refuse(f"the class of number {code} has no model")
         else:
             if place not in models:
-                models[place] = _filled(worker, job, models, _taken(tensors, f"model.{place}."))
+                state = parts.pop(("model", str(place)), {})
+                models[place] = _filled(worker, job, models, state)
             generator = worker._revived(job, code, models[place], besides)
         if set(generator.stored()[1]) != set(besides):
             _refuse(f"the class of number {code} has tensors that it has no use for")
         sampler._generators[code] = generator
-    if tensors:
-        _refuse(f"it has the tensor {next(iter(tensors)):.60}, for which there is no use")
+    if parts:
+        _refuse(f"it has the tensor {'.'.join(next(iter(parts))):.60}, for which there is no use")
 
 
 def _filled(
@@ -281,9 +285,14 @@ def _filled(
     return model.eval().requires_grad_(False)
 
 
-def _taken(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    names = [name for name in tensors if name.startswith(prefix)]
-    return {name.removeprefix(prefix): tensors.pop(name) for name in names}
+def _by_owner(tensors: Mapping[str, Tensor]) -> dict[tuple[str, str], dict[str, Tensor]]:
+    """Return the tensors by the first two parts of their names: a class's or a model's."""
+    parts: dict[tuple[str, str], dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        kind, _, rest = name.partition(".")
+        number, _, own = rest.partition(".")
+        parts.setdefault((kind, number), {})[own] = tensor
+    return parts
 
 
 def _refuse(reason: str) -> NoReturn:
