@@ -181,6 +181,7 @@ class LevelFacts:
         self.counts: dict[Level, int] = {}
         self.count = 0
         self.distinct = True  # whether no level was seen twice
+        self.largest = b""  # of levels that are bytes
         self.naming = Naming()
 
     def observe(self, column: Column) -> None:
@@ -192,6 +193,7 @@ class LevelFacts:
         else:
             found = dict(Counter(ticks(present).tolist()))
         self.count += present.size
+        self.largest = max([self.largest, *(v for v in found if isinstance(v, bytes))])
         for level, times in found.items():
             if level in self.counts:
                 self.counts[level] += times

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from mgvae.codec._columns import MARKERS, Column, Marker, label, ticks
 from mgvae.codec._facts import LevelFacts, NumberFacts
 from mgvae.codec._kinds import Kind, Numeric, distance
-from mgvae.codec._levels import Constant, Empty, Identifier, Levels, Text
+from mgvae.codec._levels import LONGEST_FIXED, Constant, Empty, Identifier, Levels, Text
 from mgvae.codec._scales import Affine, Quantile, Scale
 from mgvae.codec._spans import Activation, LikelihoodName
 from mgvae.errors import CodecWarning, DataError, ParameterError
@@ -196,9 +196,22 @@ class Observed:
         if self.asked == "identifier" or (self.asked is None and text and different):
             if self.asked is None:
                 self._warn(f"its {facts.count} values all differ and look like identifiers")
+            if self.column.size is not None:
+                return self._fixed_identifier(facts, self.column.size, options)
             kind = "bytes" if isinstance(next(iter(facts.counts)), bytes) else "object"
             return Identifier(kind, *facts.naming.finish(), self._missing_rate(options))
         return self._categories(facts, dtype, options)
+
+    def _fixed_identifier(self, facts: LevelFacts, size: int, options: Options) -> Identifier:
+        """Count on from the largest of identifiers that are so many bytes long."""
+        start = int.from_bytes(facts.largest, "big") + 1
+        if size > LONGEST_FIXED or start + facts.count > 2 ** (8 * size):
+            raise DataError(
+                f"{label(self.name)} holds {facts.count} different values of {size} bytes, which "
+                "look like identifiers, but new ones cannot be counted on from the largest. Drop "
+                "the column, or set column_types to say that it is categorical."
+            )
+        return Identifier(f"S{size}", "", start, 0, self._missing_rate(options))
 
     def _categories(self, facts: LevelFacts, dtype: str, options: Options) -> Levels:
         levels = facts.ordered(self.column.levels)

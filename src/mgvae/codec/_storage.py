@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from mgvae.codec._columns import Level, ticks
 from mgvae.codec._kinds import Kind, Numeric
-from mgvae.codec._levels import Constant, Empty, Identifier, Levels, Text, as_cells
+from mgvae.codec._levels import (
+    LONGEST_FIXED,
+    Constant,
+    Empty,
+    Identifier,
+    Levels,
+    Text,
+    as_cells,
+)
 from mgvae.codec._scales import Affine, Quantile, Scale
 from mgvae.errors import DataError
 
@@ -39,7 +47,7 @@ _LONGEST_NAME = 1000  # of a column, a type, or the beginning of an identifier
 _MOST_NAMES = 64  # parts of a column's name
 
 _DTYPE = re.compile(
-    r"u?int(8|16|32|64)|float(16|32|64|96|128)|bool|object|bytes"
+    r"u?int(8|16|32|64)|float(16|32|64|96|128)|bool|object|bytes|S[1-9]\d?"
     r"|(datetime|timedelta)64(\[\d{0,6}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?"
 )
 _ACTIVATIONS = ("identity", "sigmoid", "tanh")
@@ -197,7 +205,8 @@ def longest_text(kind: Kind) -> int:
     3
     """
     if isinstance(kind, Identifier):
-        return 0 if np.dtype(kind.dtype).kind in "iu" else len(kind.prefix) + 20
+        text = len(kind.prefix) + 20 if kind.size is None else kind.size
+        return 0 if np.dtype(kind.dtype).kind in "iu" else text
     cells: tuple[Level, ...] = ()
     if isinstance(kind, Levels):
         cells = kind.levels
@@ -305,9 +314,12 @@ def _empty(given: Fields) -> Kind:
 
 def _identifier(given: Fields) -> Kind:
     start, width = given.take("start", int), given.take("width", int)
-    if not -(2**63) <= start <= 2**64 or not 0 <= width <= 15:
-        given.refuse("start", start)
     dtype, prefix = given.dtype(), given.take("prefix", str)
+    size = int(dtype[1:]) if dtype.startswith("S") else 0
+    if not 0 <= width <= 15 or size > LONGEST_FIXED:
+        given.refuse("width", width)
+    if not (0 if size else -(2**63)) <= start <= 2 ** (8 * size if size else 64):
+        given.refuse("start", start)
     if len(prefix) > _LONGEST_NAME or (dtype == "bytes" and not _is_latin(prefix)):
         given.refuse("prefix", prefix)
     return Identifier(dtype, prefix, start, width, _rate(given))

@@ -101,6 +101,8 @@ def _parquet(path: str) -> Source:
             f"{path} is a folder, not a Parquet file. For all files in it pass "
             f"pyarrow.dataset.dataset({path!r})."
         )
+    if Path(path).exists() and not Path(path).is_file():
+        raise DataError(f"{path} is a pipe, a device or a socket, and cannot be read twice.")
 
     def read(names: list[str]) -> Iterator[pa.RecordBatch]:
         with _whole(path), pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:

@@ -151,6 +151,8 @@ def _arrow_type(name: str) -> Any:
         return pa.timestamp(found[1], _zone(found[2]))
     if found := re.fullmatch(r"decimal(32|64|128|256)\((\d\d?), (\d\d?)\)", name):
         return getattr(pa, f"decimal{found[1]}")(int(found[2]), int(found[3]))
+    if name == "extension<arrow.uuid>":
+        return pa.uuid()
     if found := _FIXED.fullmatch(name):
         return pa.binary(int(found[1]))
     return pa.type_for_alias(_known(_ARROW, name))

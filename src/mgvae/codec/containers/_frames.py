@@ -22,7 +22,7 @@ _MIDNIGHT = dt.datetime(2000, 1, 1)
 
 
 def read_frame(frame: Any, names: list[Hashable]) -> Table:
-    """Give the columns of a pandas or polars DataFrame or of a pyarrow Table."""
+    """Return the columns of a pandas or polars DataFrame or of a pyarrow Table."""
     repeated = [repr(name) for name, times in Counter(names).items() if times > 1]
     if repeated:
         raise DataError(
@@ -43,7 +43,10 @@ def _read_typed(name: Hashable, series: _Series) -> Column:
         return _read(name, series)
     except DataError:
         raise
-    except (TypeError, ValueError) as error:  # the container's own library cannot handle them
+    except Exception as error:  # the container's own library cannot handle them
+        known = isinstance(error, TypeError | ValueError | NotImplementedError)
+        if not known and not type(error).__module__.startswith("polars"):
+            raise
         raise CellTypeError(
             f"{label(name)} has cells that cannot be used ({error}). Convert it or drop it."
         ) from error
@@ -57,6 +60,8 @@ def _read(name: Hashable, series: _Series) -> Column:
     nulls: NDArray[np.bool_] | None = np.asarray(series.is_null().to_numpy(), bool)
     nulls = nulls if nulls is not None and nulls.any() else None
     kind = series.dtype
+    if isinstance(kind, nw.Int128 | nw.UInt128):
+        series = _narrowed(name, series)
 
     if isinstance(kind, nw.Categorical | nw.Enum):
         codes, levels, ordered = _codes(native)
@@ -87,7 +92,31 @@ def _read(name: Hashable, series: _Series) -> Column:
         values = np.full(len(values), None, object)
         values[present] = since
     column = from_objects(name, values)
-    return column if dtype == "object" else replace(column, dtype=dtype, marker="null")
+    if dtype == "object":
+        return column
+    return replace(column, dtype=dtype, marker="null", size=_size(native))
+
+
+def _narrowed(name: Hashable, series: _Series) -> _Series:
+    """Return integers of 128 bits as ones of 64, which numpy has."""
+    low, high = series.min() or 0, series.max() or 0
+    if low >= -(2**63) and high < 2**63:
+        return series.cast(nw.Int64)
+    if low >= 0 and high < 2**64:
+        return series.cast(nw.UInt64)
+    raise DataError(
+        f"{label(name)} holds integers from {low} to {high}, which do not fit 64 bits. Convert the "
+        "column to float, or to text if it names something."
+    )
+
+
+def _size(native: Any) -> int | None:
+    """Return how many bytes all cells of an Arrow column have, if their type says so."""
+    kind = getattr(native, "type", None)
+    kind = getattr(kind, "storage_type", kind)
+    if str(kind).startswith("fixed_size_binary"):
+        return int(kind.byte_width)
+    return None
 
 
 def _simplify(native: Any) -> Any:
@@ -101,7 +130,7 @@ def _simplify(native: Any) -> Any:
 
 
 def _codes(native: Any) -> tuple[NDArray[Any], tuple[Level, ...], bool]:
-    """Give a categorical column as positions, levels, and whether these are ordered."""
+    """Return a categorical column as positions, levels, and whether these are ordered."""
     if hasattr(native, "cat") and hasattr(native.cat, "codes"):  # pandas
         hash(native.dtype)  # raises for categories that pandas could not put below each other
         levels = tuple(neutral_level(level) for level in native.cat.categories)
