@@ -1,9 +1,9 @@
 """Load thousands of damaged and hostile model files.
 
 Every file must be refused with a ModelFileError, or give a sampler that makes rows or raises
-another error of the library; within a second of the processor and 100 MB; and the global random states
-and the folder must be as they were. A file that loads is also given to ``mgvae info`` and
-``mgvae sample``.
+another error of the library; within a second of the processor's time and 100 MB; and the global
+random states and the folder must be as they were. A file that loads is also given to ``mgvae info``
+and ``mgvae sample``.
 
 Files are changed in two ways: as bytes, and by their grammar. The second knows what a field is:
 numbers become huge, negative, fractions or NaN; texts long, or names of other types; lists long,

@@ -14,7 +14,7 @@ from mgvae.codec._infer import KindName, NumericScale, Observed, Options
 from mgvae.codec._kinds import Kind, Numeric
 from mgvae.codec._spans import Activation, LikelihoodName, Span
 from mgvae.codec._storage import MOST_COLUMNS, MOST_TEXT, Fields, longest_text
-from mgvae.errors import DataError, ParameterError
+from mgvae.errors import DataError, ParameterError, Setting
 
 __all__ = ["ColumnSummary", "TableCodec"]
 
@@ -300,16 +300,18 @@ class TableCodec:
         for column, kind in self.column_types.items():
             if kind not in get_args(KindName):
                 raise ParameterError(
-                    f"column_types[{column!r}] must be one of {', '.join(get_args(KindName))}, "
-                    f"got {kind!r}.{_nearest(kind, get_args(KindName))}"
+                    Setting("column_types"),
+                    f" must say of {column!r} one of {', '.join(get_args(KindName))}, "
+                    f"got {kind!r}.{_nearest(kind, get_args(KindName))}",
                 )
 
     def _check_column_types(self, names: list[Hashable]) -> None:
         for column in self.column_types:
             if column not in names:
                 raise ParameterError(
-                    f"column_types names the column {column!r}, which X does not have."
-                    f"{_nearest(column, names)}"
+                    Setting("column_types"),
+                    f" names the column {column!r}, which X does not have."
+                    f"{_nearest(column, names)}",
                 )
 
     def _check_names(self, table: Table, names: list[Hashable]) -> None:

@@ -151,7 +151,9 @@ def _digest(text: str, tensors: Mapping[str, Tensor]) -> str:
     digest = hashlib.sha256(json.dumps([text, table]).encode())
     for name, _ in table:
         array = tensors[name].numpy().reshape(-1)
-        digest.update(array.astype(array.dtype.newbyteorder("<"), copy=False))  # as in the file
+        digest.update(
+            array.astype(array.dtype.newbyteorder("<"), copy=False).data
+        )  # as in the file
     return digest.hexdigest()
 
 

@@ -205,7 +205,7 @@ def spell(values: pa.Array | pa.ChunkedArray, spelling: Spelling) -> pa.Array | 
 
 def is_binary(kind: pa.DataType) -> bool:
     """Return whether cells are bytes, of any length or of one."""
-    return (
+    return bool(
         pa.types.is_binary(kind)
         or pa.types.is_large_binary(kind)
         or pa.types.is_fixed_size_binary(kind)

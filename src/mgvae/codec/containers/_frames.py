@@ -112,7 +112,7 @@ def _narrowed(name: Hashable, series: _Series) -> _Series:
 
 def _size(native: Any) -> int | None:
     """Return how many bytes all cells of an Arrow column have, if their type says so."""
-    kind = getattr(native, "type", None)
+    kind: Any = getattr(native, "type", None)
     kind = getattr(kind, "storage_type", kind)
     if str(kind).startswith("fixed_size_binary"):
         return int(kind.byte_width)
