@@ -109,7 +109,7 @@ def _pandas(columns: Sequence[Column]) -> Any:
             return np.dtype(object)
         return pd.api.types.pandas_dtype(_known(_PANDAS, name))
 
-    cells = {i: pd.Series([], dtype=dtype(column)) for i, column in enumerate(columns)}
+    cells = {i: pd.array([], dtype=dtype(column)) for i, column in enumerate(columns)}
     frame = pd.DataFrame(cells)
     frame.columns = pd.Index([column.name for column in columns])
     return frame
