@@ -1,10 +1,10 @@
 """Load thousands of damaged and hostile model files.
 
 Every file must be refused with a ModelFileError, or give a sampler that makes rows or raises
-another error of the library; within a second of the processor's time, half a millisecond more for each
-column that it describes, and 100 MB; and the global random states and the folder must be as they
-were. A file that loads is also given to ``mgvae info`` and ``mgvae sample``, for which the same
-limits hold.
+another error of the library; within a second of the processor's time, half a millisecond more for
+each column that it describes, and 100 MB; and the global random states and the folder must be as
+they were. A file that loads is also given to ``mgvae info`` and ``mgvae sample``, for which the
+same limits hold.
 
 Files are changed in two ways: as bytes, and by their grammar. The second knows what a field is:
 numbers become huge, negative, fractions or NaN; texts long, or names of other types; lists long,
@@ -172,7 +172,9 @@ def odd(value: Any, rng: Rng) -> Any:
     if isinstance(value, bool) or value is None:
         return copy.deepcopy(pick(rng, [not value, 0, 1, "true", *OTHERS]))
     if isinstance(value, int):
-        near = [value + 1, value - 1, -value, 2 * value, 10**6 * value, float(value), str(value)]
+        near = [value + 1, value - 1, -value, 2 * value, 10**6 * value, [value]]
+        if abs(value) < 2**53:
+            near += [float(value), str(value)]
         return pick(rng, [*near, *INTEGERS, *FLOATS[:5]])
     if isinstance(value, float):
         near = [-value, 2 * value, value * 1e30, np.nextafter(value, 9e9), str(value), [value]]
@@ -374,17 +376,17 @@ def mutate(base: Path, target: Path, rng: Rng) -> str:
         parts = Parts(base)
         if not parts.table and kind in ("header", "tensors"):
             kind = "metadata"  # a table of constants has no tensors
-        if kind == "header":
-            edit_header(parts, rng)
-        elif kind == "tensors":
-            edit_tensors(parts, rng)
-        elif kind == "multiply":
-            multiply(parts, rng)
         try:
+            if kind == "header":
+                edit_header(parts, rng)
+            elif kind == "tensors":
+                edit_tensors(parts, rng)
+            elif kind == "multiply":
+                multiply(parts, rng)
             for _ in range(int(rng.integers(1, 4)) if kind == "metadata" else rng.random() < 0.1):
                 edit(parts.metadata, rng)
             whole = bytearray(parts.put_together())
-        except (RecursionError, TypeError, ValueError):  # not even a text can be made of it
+        except (RecursionError, OverflowError, TypeError, ValueError):  # no text can be made of it
             whole = whole[:100]
     target.write_bytes(whole)
     return kind

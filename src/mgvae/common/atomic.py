@@ -33,6 +33,7 @@ __all__ = [
     "check_writable",
     "hold",
     "remove_unfinished",
+    "sweep",
     "sync_folder",
     "sync_tree",
     "unfinished",
@@ -187,7 +188,7 @@ def _remove(path: Path) -> None:
             path.unlink()
 
 
-def _sweep(target: Path) -> None:
+def sweep(target: Path) -> None:
     """Remove what killed processes were writing for a path, if nobody holds it."""
     pattern = re.compile(re.escape(f".{target.name[:64]}.") + r"[0-9a-f]{12}\.tmp")
     for name in os.listdir(target.parent) if fcntl is not None else ():
@@ -231,7 +232,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     except OSError as error:
         raise type(error)(error.errno, error.strerror, str(folder)) from None
     probe.unlink()
-    _sweep(target)
+    sweep(target)
 
 
 def write_stdout(data: bytes | memoryview) -> None:

@@ -385,7 +385,7 @@ _DATES = (_iso_day, _stamp, _day)
 
 
 def _common_space(cells: pa.Array) -> str:
-    """Give the white space that every cell begins with."""
+    """Return the white space that every cell begins with."""
     if len(cells) == 0 or not _all(cells, r"^\s"):
         return ""
     spaces = pc.unique(pc.extract_regex(cells, r"^(?P<space>\s*)").field("space")).to_pylist()

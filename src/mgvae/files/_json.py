@@ -215,11 +215,11 @@ class _Columns:
         self.sizes.append(len(batch))
 
     def table(self) -> pa.Table:
-        """Give the columns, each of one type."""
+        """Return the columns, each of one type."""
         return pa.table({name: self._joined(name, c) for name, c in self.chunks.items()})
 
     def _kind(self, name: str, values: list[Any], lines: list[int]) -> str:
-        """Give what the column holds, and raise where that changes."""
+        """Return what the column holds, and raise where that changes."""
         found = {_KINDS[kind] for kind in set(map(type, values))} - {"null"}
         known = self.kinds.get(name)
         if known is None and found:

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.common.atomic import atomic_folder, check_writable
+from mgvae.common.atomic import atomic_folder, check_writable, sweep
 from mgvae.errors import DataError, ParameterError
 from mgvae.images._files import (
     SUFFIXES,
@@ -158,6 +158,7 @@ def check_new_folder(output: str | os.PathLike[str], source: str | os.PathLike[s
         raise ParameterError(f"output: there is no folder {target.parent}.")
     try:
         check_writable(target.parent / f"{target.name}.probe")
+        sweep(target)
     except OSError as error:
         raise ParameterError(
             f"output: {output} cannot be written: {target.parent}: {error.strerror}."

@@ -124,7 +124,7 @@ def _sampler(kind: "type[GenerativeSampler]", settings: Mapping[str, Any]) -> "G
 
 
 def _resolved(sampler: "GenerativeSampler", resolved: Mapping[str, Any]) -> "GenerativeSampler":
-    """Give a copy in which nothing is ``"auto"``, but for what has no default of its own."""
+    """Return a copy in which nothing is ``"auto"``, but for what has no default of its own."""
     worker = copy.copy(sampler)
     for name, value in restore_settings(resolved, sampler.get_params(deep=False)).items():
         if getattr(sampler, name) != "auto":

@@ -47,7 +47,7 @@ def save_sampler(sampler: "GenerativeSampler", path: str | os.PathLike[str]) -> 
 
 
 def pack(sampler: "GenerativeSampler") -> ModelFile:
-    """Give a fitted sampler as tensors and plain data."""
+    """Return a fitted sampler as tensors and plain data."""
     tensors: dict[str, Tensor] = {}
     models: list[nn.Module] = []
     generators = []
@@ -88,7 +88,7 @@ def _versions() -> dict[str, str]:
 
 
 def _resolved(sampler: "GenerativeSampler") -> dict[str, Any]:
-    """Give what every ``"auto"`` stood for: the defaults of a later version may be others."""
+    """Return what every ``"auto"`` stood for: the defaults of a later version may be others."""
     names = [name for name, value in sampler.get_params(deep=False).items() if _is_auto(value)]
     chosen = {name: getattr(sampler._resolved(sampler._data), name) for name in names}
     return store_settings({name: value for name, value in chosen.items() if not _is_auto(value)})

@@ -142,7 +142,7 @@ class Checkpoint:
         return cls(path.absolute(), hashlib.sha256(text.encode()).hexdigest(), seconds, seeds)
 
     def stage(self, name: str) -> "StageFile":
-        """Give the file of one stage; ``name`` is a part of a file's name."""
+        """Return the file of one stage; ``name`` is a part of a file's name."""
         return StageFile(self.folder / f"{name}.safetensors", self.run, self.seconds)
 
 
@@ -217,7 +217,7 @@ class StageFile:
     def once(
         self, compute: Callable[[], dict[str, Tensor]], device: torch.device
     ) -> dict[str, Tensor]:
-        """Give the tensors that are kept, or compute and keep them."""
+        """Return the tensors that are kept, or compute and keep them."""
         _, kept = self._read()
         if kept is not None:
             if not isinstance(kept, dict) or not all(isinstance(t, Tensor) for t in kept.values()):
@@ -248,7 +248,7 @@ class StageFile:
             self._warned = True
 
     def _read(self) -> tuple[int | None, Any]:
-        """Give the steps done (None for all of them) and the states; no states if none are kept."""
+        """Return the steps done (None for all) and the states; no states if none are kept."""
         try:
             file = read_file(self.path)
         except FileNotFoundError:
@@ -313,7 +313,7 @@ class _Signals:
 
 
 def stored_seed(folder: str | os.PathLike[str]) -> int | None:
-    """Give the ``random_state`` of the run in a folder, if there is one and it was a number.
+    """Return the ``random_state`` of the run in a folder, if there is one and it was a number.
 
     Examples
     --------
