@@ -163,16 +163,26 @@ def fuzz_parameters(rng: Rng, _folder: Path) -> None:
 
 def damaged(rng: Rng, folder: Path) -> Path:
     """Write a file of some format, mostly damaged."""
-    frame = pa.table(
-        {
-            "a": rng.normal(size=20).round(2),
-            "b": rng.choice(["x", "y, z", 'q"'], 20),
-            "y": np.where(np.arange(20) % 4, "no", "yes"),
-        }
-    )
+    columns: dict[str, Any] = {
+        "a": rng.normal(size=20).round(2),
+        "b": rng.choice(["x", "y, z", 'q"'], 20),
+        "y": np.where(np.arange(20) % 4, "no", "yes"),
+    }
     ending = [".csv", ".tsv", ".jsonl", ".parquet", ".feather", ".arrow", ".csv.gz"][
         rng.integers(7)
     ]
+    if ending in (".feather", ".arrow") and rng.random() < 0.5:  # types that text has not
+        cells = [rng.bytes(16) for _ in range(20)]
+        days = rng.integers(-(2**31), 2**31, 20).astype(np.int32)
+        columns["c"] = [
+            pa.array(cells, pa.binary(16)),
+            pa.array(cells),
+            pa.ExtensionArray.from_storage(pa.uuid(), pa.array(cells, pa.binary(16))),
+            pa.array(days).cast(pa.date32()),
+            pa.array(rng.integers(-(2**62), 2**62, 20), pa.timestamp("us")),
+            pa.array(rng.integers(0, 86_400, 20).astype(np.int32)).cast(pa.time32("s")),
+        ][rng.integers(6)]
+    frame = pa.table(columns)
     path = folder / f"in{ending}"
     files.write(frame, str(path), files.TableFile(frame, files.find_format(str(path))))
     content = bytearray(path.read_bytes())
@@ -187,6 +197,7 @@ def damaged(rng: Rng, folder: Path) -> Path:
         content[place : place + 9] = rng.bytes(int(rng.integers(30)))
     elif action == 3:
         odd = [b'"', b"\r", b"\n\n", b"\x00", b",,,", b"\xff\xfe", b"NaN", b"{", b"1e999", b"=a"]
+        odd += [b"\\ud800", b"Infinity", b'"a": 1, ', b"\xfe\xff", b"[" * 3000, b"9" * 5000, b" "]
         for place in rng.integers(len(content), size=3):
             content[place:place] = odd[rng.integers(len(odd))]
     elif action == 4:
@@ -207,7 +218,11 @@ def fuzz_command_line(rng: Rng, folder: Path) -> None:
     words = ["--target", "y", "-t", "a", "--drop", "b", "--type", "a=categorical", "--no-header"]
     words += ["--strategy", '{"yes": 3}', "0.5", "--delimiter", ";", "--encoding", "latin-1", "-o"]
     words += ["--missing", "x", "--preset", "none", "--seed", "-1", "7", "\x00", "é"]
+    words += ["--encoding=rot13", "--encoding=utf-16-be", "--encoding=utf-7", "--strategy=NaN"]
+    words += [f"--strategy={'[' * 9999}", f'--strategy={{"yes": {"9" * 99}}}', "--jobs=0"]
     command = ["balance", str(damaged(rng, folder)), "--dry-run"]
+    if rng.random() < 0.5:  # what cannot be written there is refused as well
+        command += ["-o", str(folder / ["new.csv", "new.jsonl", "new.parquet"][rng.integers(3)])]
     if rng.random() < 0.8:
         command += ["--target", "y"]
     command += [words[i] for i in rng.integers(len(words), size=rng.integers(0, 4))]

@@ -279,7 +279,7 @@ BAD = {
         ("names.csv", [], "can hardly be a class"),
         ("mixed.csv", [], "--missing '#NUM!'"),
         ("mixed.jsonl", [], "line 2: column 'a' holds a string here and a number before"),
-        ("nested.jsonl", [], "--drop 'a'"),
+        ("nested.jsonl", [], "--type a=categorical"),
         ("broken.parquet", [], "is not a whole parquet file"),
         ("what.xyz", [], "--input-format"),
         ("nowhere.csv", [], "No such file"),
@@ -376,7 +376,8 @@ def test_full_disk_leaves_the_old_file(
     monkeypatch.setattr("mgvae.files._formats.write_csv", full)
     code, _, complaint = balance(loans, "-t", "default", "-o", out, "--force", "-q", *FAST)
     assert code == 1
-    assert complaint == "mgvae: error: [Errno 28] No space left on device\n"
+    said = f"{out}: No space left on device. Free some room, or write elsewhere."
+    assert complaint == f"mgvae: error: {said}\n"
     assert out.read_text() == "old"
     assert sorted(os.listdir(tmp_path)) == ["loans.csv", "o.csv"]
 

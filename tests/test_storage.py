@@ -1,12 +1,15 @@
 """Model files: what comes back is what was saved, and nothing else comes in."""
 
 import datetime as dt
+import hashlib
 import io
 import json
 import os
 import pickle
 import subprocess
 import sys
+import time
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -376,7 +379,13 @@ HOSTILE = {
     "codec.columns.3.kind.slots": [[0, 2**62, 1], [0, 0, 0], [-1, 0, 1]],
     "codec.columns.3.dtype": ["dictionary<values=string, indices=int8, ordered=0>" * 99],
     "codec.columns.5.dtype": ["timestamp[us, tz=../../etc/passwd]", "timestamp[us, tz=Mars/X]"],
-    "codec.columns.8.kind.prefix": [5],
+    "codec.columns.8.kind.prefix": [5, "a" * 1001, "a" * 3_000_000],
+    "codec.columns.8.kind.dtype": ["S65", "S0", "S999999"],
+    "codec.columns.8.kind.start": [2**65, -(2**70), 10**400, 0.5],
+    "codec.columns.9.kind.texts": [["a" * 32_768], ["a" * 3_000_000], []],
+    "codec.columns.10.name": ["a" * 1001, ["a"] * 65, "a" * 3_000_000],
+    "codec.columns.10.kind.value": ["a" * 32_768, None, [1]],
+    "codec.columns.10.dtype": ["int64" * 300, "fixed_size_binary[99999]"],
     "codec.columns.8.kind.width": [10**9],
     "codec.columns": [[], {}],
     "container": [{"kind": "numpy", "dtype": "(9,9)i4"}, {"kind": "numpy"}, {"kind": "pickle"}],
@@ -451,6 +460,13 @@ def test_headers_that_lie(saved):
         header.replace(shape, '"shape":[50000000000000,2]'),
         header.replace(shape, '"shape":[4294967296,4294967296,4294967296]'),
         header.replace(shape, '"shape":[-50,-2]'),
+        header.replace(shape, f'"shape":[0,{10**30}]'),
+        header.replace(shape, f'"shape":[{10**30},0]'),
+        header.replace(shape, f'"shape":[0,{2**62},{2**62}]'),
+        header.replace(shape, '"shape":[' + "1," * 99 + "100]"),
+        header.replace(shape, '"shape":true'),
+        header.replace('"data_offsets":[0,', '"data_offsets":[-1,'),
+        header.replace('"data_offsets":[0,', f'"data_offsets":[{2**64},'),
         header.replace(shape, '"shape":[50,2.0]'),
         header.replace(shape, '"shape":[[50,2]]'),
         header.replace(shape, '"shape":[50,2],"shape":[50,2]'),
@@ -473,16 +489,109 @@ def test_headers_that_lie(saved):
             MGVAE.load(saved)
 
 
+def put_together(metadata: dict, tensors: dict, shapes: dict) -> bytes:
+    """A file with a right checksum that says of some tensors, all empty, what shape they have."""
+    whole = to_bytes(ModelFile(metadata, tensors))
+    length = int.from_bytes(whole[:8], "little")
+    header = json.loads(whole[8 : 8 + length])
+    for name, shape in shapes.items():
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [0, 0]}
+    table = [[k, [v["dtype"], v["shape"]]] for k, v in header.items() if k != "__metadata__"]
+    digest = hashlib.sha256(json.dumps([header["__metadata__"]["mgvae"], sorted(table)]).encode())
+    for name in sorted(header):
+        if name != "__metadata__":
+            begin, end = header[name]["data_offsets"]
+            digest.update(whole[8 + length + begin : 8 + length + end])
+    header["__metadata__"]["sha256"] = digest.hexdigest()
+    text = json.dumps(header).encode()
+    return len(text).to_bytes(8, "little") + text + whole[8 + length :]
+
+
+@pytest.mark.parametrize("shape", [[0, 10**30], [0, 2**62, 2**62], [0] * 9, [0, 2**41]], ids=str)
+def test_empty_tensors_of_impossible_shapes(shape, saved, capfd):
+    """The checksum is right: what refuses them is a bound."""
+    good = read_file(saved)
+    saved.write_bytes(put_together(good.metadata, good.tensors, {}))
+    MGVAE.load(saved)
+    saved.write_bytes(put_together(good.metadata, good.tensors, {"model.0.more": shape}))
+    with pytest.raises(ModelFileError, match="larger than any model's"):
+        MGVAE.load(saved)
+    assert run(["info", str(saved)]) == 2
+    assert "should not happen" not in capfd.readouterr().err
+
+
+def columns_of(path: Path, n: int, **changes: object) -> None:
+    """Let a file of constants have n columns."""
+    file = read_file(path)
+    one = file.metadata["codec"]["columns"][0]
+    one["kind"] |= changes
+    file.metadata["codec"]["columns"] = [one | {"name": i} for i in range(n)]
+    path.write_bytes(to_bytes(file))
+
+
+@pytest.fixture
+def constants(tmp_path: Path) -> Path:
+    path = tmp_path / "model.safetensors"
+    MGVAE(**FAST).fit(np.full((60, 2), "same"), Y).save(path)
+    return path
+
+
+def test_wide_rows_of_constants(constants, capfd):
+    """173 KB that asked for 2 GB a row: a type of long texts, and many columns of one word."""
+    columns_of(constants, 500)
+    assert MGVAE.load(constants).generate(2, "few").shape == (2, 500)
+    file = read_file(constants)
+    for dtype in ("<U999999", "<U132", "|S132", "<U65537"):
+        file.metadata["container"]["dtype"] = dtype
+        constants.write_bytes(to_bytes(file))
+        tracemalloc.start()
+        started = time.process_time()
+        with pytest.raises(ModelFileError, match="characters"):
+            MGVAE.load(constants)
+        assert time.process_time() - started < 1
+        assert tracemalloc.get_traced_memory()[1] < 10**8
+        tracemalloc.stop()
+    assert run(["sample", str(constants), "-n", "3000", "-o", "-"]) == 2
+    assert "characters" in capfd.readouterr().err
+
+
+def test_too_many_columns(constants):
+    columns_of(constants, 8193)
+    with pytest.raises(ModelFileError, match="8193 columns"):
+        MGVAE.load(constants)
+
+
+def test_texts_that_are_long_together(constants):
+    columns_of(constants, 20, value="a" * 30_000)
+    with pytest.raises(ModelFileError, match="rows of more than 65536 characters"):
+        MGVAE.load(constants)
+
+
+def test_long_texts_are_not_saved(tmp_path):
+    frame = mixed().assign(long="a" * 40_000)
+    sampler = MGVAE(**FAST).fit(frame, Y)
+    with pytest.raises(ParameterError, match=r"cannot be saved.*32767 characters"):
+        sampler.save(tmp_path / "model.safetensors")
+    assert sampler.generate(2, "few")["long"].str.len().tolist() == [40_000] * 2
+
+
+def test_long_beginnings_of_identifiers_are_not_repeated(tmp_path):
+    frame = mixed().assign(id=[f"{'a' * 2000}{i}" for i in range(60)])
+    sampler = MGVAE(**FAST).fit(frame, Y)
+    sampler.save(tmp_path / "model.safetensors")
+    assert sampler.generate(1, "few")["id"].str.startswith("synthetic-").all()
+
+
 def test_fuzzed_files():
     """A small part of the long run; any failure prints its seed."""
     script = HERE.parent / "benchmarks" / "fuzz_models.py"
     if not script.exists():
         pytest.skip("the benchmarks are not at hand")
     found = subprocess.run(
-        [sys.executable, script, "--count", "150"], capture_output=True, text=True, check=False
+        [sys.executable, script, "--count", "200"], capture_output=True, text=True, check=False
     )
     assert found.returncode == 0, found.stdout + found.stderr
-    assert "150 files" in found.stdout
+    assert "200 files" in found.stdout
 
 
 def test_sample_writes_what_generate_makes(saved, tmp_path, capfd):

@@ -99,7 +99,7 @@ def test_text_stays_text(cells: list[str]) -> None:
 
 def test_mixed_column_is_refused_with_both_remedies() -> None:
     cells = [*map(str, range(30)), "it's"]
-    with pytest.raises(DataError, match=r"'a'.*--missing 'it'\\''s'.*--type 'a=categorical'"):
+    with pytest.raises(DataError, match=r"""'a'.*row 30.*missing=\["it's"\].*mixed=\['a'\]"""):
         column(*cells)
     assert column(*cells, missing=["it's"]).to_pylist() == [*range(30), None]
     assert column(*cells, mixed=["a"]).to_pylist() == cells
@@ -200,7 +200,7 @@ def test_any_cell_survives(
 )
 def test_bytes_survive(text: bytes, tmp_path: Path) -> None:
     file = read_text(text, missing=["?"])
-    assert written(file, tmp_path) == text.replace(b"a, b\n", b"a,b\n")
+    assert written(file, tmp_path) == text
 
 
 def test_new_rows_look_like_the_old_ones(tmp_path: Path) -> None:
@@ -312,7 +312,7 @@ def test_files_larger_than_a_block(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         (b'a,b\n1,"x\ny"\n2,3\n4\n', "line 5: 1 fields where the header has 2"),
         (b"a,b\n1,2,3\n", "line 2: 3 fields"),
         (b"a,b,a\n1,2,3\n", "more than one column called 'a'"),
-        (b"a,b\n1,x\n2,\xe9\n", "byte 0xe9 at position 10 .line 3.*--encoding latin-1"),
+        (b"a,b\n1,x\n2,\xe9\n", "byte 0xe9 at position 10 .line 3.*encoding='latin-1'"),
         (b"a,b\n1,\0\n", "zero bytes"),
         (b"a" * 200_000 + b",b\n1,2\n", "header cannot be read"),
         ("a,b\n1,2\n".encode("utf-16-le"), "utf-16"),
@@ -328,7 +328,7 @@ def test_other_encodings(tmp_path: Path) -> None:
     file = read_text(text, encoding="latin-1")
     assert file.table["b"].to_pylist() == ["é"]
     assert written(file, tmp_path) == text
-    with pytest.raises(ParameterError, match="no encoding called 'klingon'"):
+    with pytest.raises(ParameterError, match="no text encoding called 'klingon'"):
         read_text(text, encoding="klingon")
     with pytest.raises(DataError, match="ascii"):
         read_text(text, encoding="ascii")
@@ -429,7 +429,7 @@ def test_json_lines_survive(tmp_path: Path) -> None:
         ('{"a": 1.5}\n{"a": 12345678901234567890123}\n', "'a'.*too large"),
         ('{"a": 99999999999999999999}\n{"a": 1}\n', "'a'.*too large"),
         ('{"a": 1e999}\n', "'a'.*too large"),
-        ('{"a": [1]}\n', "line 1: column 'a' holds a list.*--drop 'a'"),
+        ('{"a": [1]}\n', r"line 1: column 'a' holds a list.*mixed=\['a'\]"),
         ("null\n", "line 1: a JSON null"),
         ("[" * 100_000, "line 1"),
     ],

@@ -3,7 +3,14 @@
 Every error of the library inherits from :class:`MGVAEError` and from the built-in exception that a
 caller would expect, so that ``except ValueError`` keeps working. A message names the parameter or
 column, the rule, the value that broke it, and the remedy.
+
+Parameters are named as Python knows them. The command line, which has options instead, translates:
+a message that names a parameter is given as several parts, of which the parameters are
+:class:`Setting` objects, and :mod:`mgvae.cli` spells these parts as options.
 """
+
+from dataclasses import dataclass
+from typing import Any
 
 __all__ = [
     "CheckpointError",
@@ -19,10 +26,48 @@ __all__ = [
     "ParameterError",
     "ProcessError",
     "ResourceError",
+    "Setting",
 ]
 
+_UNSET = object()
 
-class MGVAEError(Exception):
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter, and perhaps a value for it, as a part of a message.
+
+    Examples
+    --------
+    >>> from mgvae.errors import DataError, Setting
+    >>> str(DataError("a.csv is not UTF-8. Try ", Setting("encoding", "latin-1"), "."))
+    "a.csv is not UTF-8. Try encoding='latin-1'."
+    """
+
+    name: str
+    value: Any = _UNSET
+
+    @property
+    def has_value(self) -> bool:
+        """Whether a value is suggested."""
+        return self.value is not _UNSET
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.value!r}" if self.has_value else self.name
+
+    def __reduce__(self) -> Any:
+        return Setting, (self.name, self.value) if self.has_value else (self.name,)
+
+
+class _Spoken:
+    """Messages in parts."""
+
+    args: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return "".join(str(part) for part in self.args)
+
+
+class MGVAEError(_Spoken, Exception):
     """Base of every error that the library raises on purpose."""
 
 
@@ -58,7 +103,7 @@ class CollapseError(MGVAEError, RuntimeError):
     """A trained generator gives (nearly) the same sample whatever its noise."""
 
 
-class MGVAEWarning(UserWarning):
+class MGVAEWarning(_Spoken, UserWarning):
     """Base of every warning of the library."""
 
 

@@ -3,6 +3,7 @@
 Nothing heavy is imported before a command needs it: ``mgvae --help`` must answer at once.
 """
 
+import signal
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -18,7 +19,8 @@ def main() -> NoReturn:
 def run_program(name: str, app: str) -> NoReturn:
     """Run a command line as this process, then end it.
 
-    Exit codes: 0 done, 1 failed while working, 2 bad input or usage, 130 interrupted.
+    Exit codes: 0 done, 1 failed while working, 2 bad input or usage, 130 interrupted, 143 ended by
+    SIGTERM.
 
     Parameters
     ----------
@@ -33,7 +35,10 @@ def run_program(name: str, app: str) -> NoReturn:
     from mgvae.cli.program import run_app
 
     module, _, attribute = app.partition(":")
-    code = run_app(getattr(import_module(module), attribute), name, sys.argv[1:])
+    try:
+        code = run_app(getattr(import_module(module), attribute), name, sys.argv[1:])
+    except _interrupt.TerminatedError:
+        _interrupt.end(signal.SIGTERM)
     if code == _interrupt.CODE:
         _interrupt.end()
     sys.exit(code)

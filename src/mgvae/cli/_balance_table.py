@@ -90,6 +90,8 @@ def balance_table(
             f"{len(source.schema)} columns are too many. Leave it out, and compare samples of the "
             "input and of the output with mgvae report."
         )
+    if output is not None:
+        files.check_types(source.batches(), format)
     sampler = make_sampler(read_strategy(strategy, loaded.classes), loaded.kinds)
     wanted = new_rows(sampler.sampling_strategy, loaded.classes)
     given = InBatches(source, target, declared=True)  # count_classes has looked at it

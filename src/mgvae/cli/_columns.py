@@ -10,12 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mgvae.errors import DataError, ParameterError
-from mgvae.files import Source
+from mgvae.files import Source, is_binary
 
 __all__ = ["check_columns", "column_types", "count_classes", "new_rows", "read_strategy"]
 
 _REGRESSION = 100  # a number with more different values than this is no class,
 _FRACTIONS = 20  # or than this, when some are not whole
+_MOST_ROWS = 2**53  # of a class
 
 
 def check_columns(names: Iterable[str], existing: Sequence[str], option: str) -> None:
@@ -54,7 +55,7 @@ def column_types(pairs: Iterable[str]) -> dict[str, str]:
 
 
 def count_classes(rows: Source, target: str, *, declared: bool) -> dict[Any, int]:
-    """Give every class with its number of rows, the largest first.
+    """Return every class with its number of rows, the largest first.
 
     Parameters
     ----------
@@ -66,10 +67,13 @@ def count_classes(rows: Source, target: str, *, declared: bool) -> dict[Any, int
         Whether the user says that it holds classes, whatever it looks like.
     """
     kind = rows.schema.field(target).type
-    if pa.types.is_nested(kind):
-        raise DataError(f"--target: column {target!r} holds {kind}, which cannot be classes.")
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
+    if pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType) or is_binary(kind):
+        raise DataError(
+            f"--target: column {target!r} holds {kind}, which cannot be classes. Convert it to "
+            "text or numbers."
+        )
     counts: Counter[Any] = Counter()
     missing = 0
     for batch in rows.only([target]).batches():
@@ -126,19 +130,26 @@ def read_strategy(text: str | None, classes: Iterable[Any]) -> Any:
     if text is None:
         return None
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=_once)
+    except ParameterError:
+        raise
+    except RecursionError:
+        value = None
     except ValueError:
         return text
-    if isinstance(value, int | float):
-        return float(value)
+    if type(value) in (int, float):
+        return _ratio(value)
     known = {str(label): label for label in classes}
-    if not isinstance(value, dict) or not all(
-        isinstance(n, int) and not isinstance(n, bool) for n in value.values()
-    ):
+    if not isinstance(value, dict) or not all(type(n) is int for n in value.values()):
         raise ParameterError(
             "--strategy must be a word, a ratio or whole numbers of rows by class such as "
-            f'{{"yes": 500}}; got {text}.'
+            f'{{"yes": 500}}; got {_short(text)}.'
         )
+    for n in value.values():
+        if not 0 <= n < _MOST_ROWS:
+            raise ParameterError(
+                f"--strategy: {_short(str(n))} is no number of rows that a class can have."
+            )
     for label in value:
         if label not in known:
             raise ParameterError(
@@ -147,8 +158,27 @@ def read_strategy(text: str | None, classes: Iterable[Any]) -> Any:
     return {known[label]: n for label, n in value.items()}
 
 
+def _ratio(value: float) -> float:
+    if not 0 < value <= 1:  # also when it is NaN
+        raise ParameterError(
+            f"--strategy: a ratio lies above 0 and is at most 1; got {_short(str(value))}."
+        )
+    return float(value)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ParameterError("--strategy names a class twice.")
+    return found
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:59] + "…"
+
+
 def new_rows(strategy: Any, classes: Mapping[Any, int]) -> dict[Any, int]:
-    """Give how many rows of each class the strategy asks for, by how many there are."""
+    """Return how many rows of each class the strategy asks for, by how many there are."""
     import numpy as np
 
     from mgvae.samplers import rows_to_make
@@ -162,7 +192,7 @@ def new_rows(strategy: Any, classes: Mapping[Any, int]) -> dict[Any, int]:
         if isinstance(strategy, str):
             raise ParameterError(
                 "--strategy must be auto, minority, not minority, not majority, all, a ratio or "
-                f'rows by class such as {{"yes": 500}}; got {strategy!r}.'
+                f'rows by class such as {{"yes": 500}}; got {_short(strategy)!r}.'
             ) from None
         raise ParameterError(f"--strategy: {error}") from None
 

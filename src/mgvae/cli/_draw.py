@@ -15,7 +15,7 @@ from narwhals import dependencies as of
 
 from mgvae import files
 from mgvae.cli._model import open_model
-from mgvae.common.atomic import atomic_folder
+from mgvae.common.atomic import atomic_folder, sweep
 from mgvae.errors import DataError, ParameterError, ResourceError
 
 __all__ = ["Draw", "check_folder", "write_file", "write_folder"]
@@ -52,7 +52,7 @@ class Draw:
     escape_formulas: bool
 
     def find_label(self) -> Any:
-        """Give the class as it is written in the model."""
+        """Return the class as it is written in the model."""
         sampler = _sampler(self.model)
         codes: Sequence[int] = list(sampler.state_.generators)
         known = {str(sampler.classes_[code]): sampler.classes_[code] for code in codes}
@@ -120,10 +120,11 @@ def check_folder(path: str) -> None:
         raise ParameterError(f"--output: {path} exists already; say a new folder.")
     if not folder.resolve().parent.is_dir():
         raise ParameterError(f"--output: there is no folder {folder.resolve().parent}.")
+    sweep(folder.resolve())
 
 
 def _sampler(model: str) -> Any:
-    """Give the sampler in a file, read once by each process."""
+    """Return the sampler in a file, read once by each process."""
     with suppress(OSError):  # reading it says what is wrong
         facts = Path(model).stat()
         return _read(model, (facts.st_mtime_ns, facts.st_size, facts.st_ino))
@@ -136,7 +137,7 @@ def _read(model: str, version: tuple[int, ...]) -> Any:  # noqa: ARG001 (a part 
 
 
 def _table(made: Any) -> pa.Table:
-    """Give new rows, in whichever container, as an Arrow table."""
+    """Return new rows, in whichever container, as an Arrow table."""
     if of.is_pyarrow_table(made):
         return made
     if of.is_polars_dataframe(made):

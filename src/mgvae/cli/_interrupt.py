@@ -1,8 +1,9 @@
-"""Ctrl-C ends the program within a second, whatever it is doing.
+"""Ctrl-C and SIGTERM end the program within a second, whatever it is doing.
 
-Python turns the signal into ``KeyboardInterrupt`` between two of its own instructions, which a
-long computation in a library, or the import of one, can put off for seconds. A thread waits beside
-it and ends the process when the interrupt has not done so in time.
+Python turns a signal into an exception between two of its own instructions, which a long
+computation in a library, or the import of one, can put off for seconds. A thread waits beside it
+and ends the process when the exception has not done so in time. Either way nothing half-written
+stays on the disk.
 """
 
 import os
@@ -10,9 +11,10 @@ import signal
 import sys
 import threading
 import time
+from types import FrameType
 from typing import NoReturn
 
-__all__ = ["CODE", "allow", "end", "watch"]
+__all__ = ["CODE", "TerminatedError", "allow", "end", "watch"]
 
 CODE = 130
 """The exit code of an interrupted program."""
@@ -22,14 +24,20 @@ _ended = threading.Lock()
 _name = "mgvae"
 
 
+class TerminatedError(BaseException):
+    """The system, or somebody, asks the program to end."""
+
+
 def watch(name: str = "mgvae") -> None:
     """Watch over this process, a program of this name, from now on."""
     global _name
     _name = name
     reader, writer = os.pipe()
-    os.set_blocking(writer, False)
+    if hasattr(os, "set_blocking"):  # Windows has not
+        os.set_blocking(writer, False)
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     signal.signal(signal.SIGINT, signal.default_int_handler)  # even if started in the background
+    signal.signal(signal.SIGTERM, _terminate)
     threading.Thread(target=_wait, args=(reader,), daemon=True).start()
 
 
@@ -39,16 +47,25 @@ def allow(seconds: float) -> None:
     _grace = seconds
 
 
-def end() -> NoReturn:
+def end(number: int = signal.SIGINT) -> NoReturn:
     """Say that the program was interrupted and end it, without the libraries' long goodbyes."""
     _ended.acquire()  # never given back: whoever comes second waits for the end
+    writing = sys.modules.get("mgvae.common.atomic")
+    if writing is not None:
+        writing.remove_unfinished()
     cursor = "\x1b[?25h" if sys.stderr.isatty() else ""  # a progress bar may have hidden it
-    os.write(sys.stderr.fileno(), f"{cursor}{_name}: interrupted\n".encode())
-    os._exit(CODE)
+    word = "interrupted" if number == signal.SIGINT else "ended by SIGTERM"
+    os.write(sys.stderr.fileno(), f"{cursor}{_name}: {word}\n".encode())
+    os._exit(CODE if number == signal.SIGINT else 128 + number)
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
+    raise TerminatedError
 
 
 def _wait(reader: int) -> None:
-    while os.read(reader, 1) != bytes([signal.SIGINT]):
+    signals = {bytes([number]): number for number in (signal.SIGINT, signal.SIGTERM)}
+    while (number := signals.get(os.read(reader, 1))) is None:
         pass
     time.sleep(_grace)
-    end()
+    end(number)

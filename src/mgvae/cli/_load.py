@@ -94,7 +94,7 @@ def load(
     if Path(source).is_dir():
         raise DataError(f"{source} is a folder, not a file with a table.")
     name = "standard input" if source == "-" else source
-    found = files.find_format(source, input_format, option="--input-format")
+    found = files.find_format(source, input_format)
     if found == "parquet" and _is_parquet(source):
         rows = files.open_source(source)
         if missing:

@@ -2,12 +2,15 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mgvae.common.atomic import check_writable, write_stdout
 from mgvae.errors import ParameterError
 
-__all__ = ["check_output", "print_json"]
+if TYPE_CHECKING:
+    from mgvae.files import Format
+
+__all__ = ["check_output", "find_output_format", "print_json"]
 
 
 def check_output(path: str, *, force: bool, option: str = "--output") -> None:
@@ -24,6 +27,15 @@ def check_output(path: str, *, force: bool, option: str = "--output") -> None:
         ) from None
     if Path(path).is_file() and not force:
         raise ParameterError(f"{option}: {path} exists already; add --force to replace it.")
+
+
+def find_output_format(path: str, said: str | None) -> "Format":
+    """Return the format of the output: what --output-format says, or the name of the file."""
+    from mgvae.cli._words import called
+    from mgvae.files import find_format
+
+    with called(format="output_format"):
+        return find_format(path, said)
 
 
 def print_json(value: dict[str, Any]) -> None:

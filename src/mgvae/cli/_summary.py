@@ -79,7 +79,7 @@ class Summary:
         console.print(f"Imbalance {self.ratio:.4g} : 1")
 
     def as_dict(self) -> dict[str, Any]:
-        """Give it for programs."""
+        """Return it for programs."""
         return {
             "input": self.source,
             "rows": self.rows,
@@ -104,7 +104,7 @@ class Summary:
 
 
 def printable(text: object) -> str:
-    r"""Give text that cannot play tricks on a terminal.
+    r"""Return text that cannot play tricks on a terminal.
 
     Examples
     --------

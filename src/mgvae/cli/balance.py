@@ -176,11 +176,10 @@ def balance(
     """
     from rich.console import Console
 
-    from mgvae import files
     from mgvae.cli._balance_images import balance_folder, refuse_table_options
     from mgvae.cli._balance_table import balance_table
     from mgvae.cli._load import load
-    from mgvae.cli._output import check_output, print_json
+    from mgvae.cli._output import check_output, find_output_format, print_json
     from mgvae.cli.report import check_page
 
     started = time.perf_counter()
@@ -253,7 +252,7 @@ def balance(
             check_output(model, force=force, option="--save-model")
         if page is not None:
             check_page(page, force=force, option="--report")
-    write_as = files.find_format(output or "-", output_format, option="--output-format")
+    write_as = find_output_format(output or "-", output_format)
     with _one_line_warnings(quiet):
         report = balance_table(
             load(
@@ -326,12 +325,14 @@ def _read_steps(text: str | None) -> int | str | None:
 @contextmanager
 def _one_line_warnings(quiet: bool) -> Iterator[None]:
     """Show each warning of the library once, as one line, and no others."""
+    from mgvae.cli._words import translate
     from mgvae.errors import MGVAEWarning
 
     shown: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-        text = " ".join(str(message).split())
+        words = translate(message) if isinstance(message, Warning) else message
+        text = " ".join(words.split())
         if issubclass(category, MGVAEWarning) and text not in shown and not quiet:
             shown.add(text)
             typer.echo(f"mgvae: warning: {text}", err=True)

@@ -64,9 +64,8 @@ def sample(
     debug: Debug = False,  # noqa: ARG001 (looked for where errors are caught)
 ) -> None:
     """Make new rows of one class with a model that was saved."""
-    from mgvae import files
     from mgvae.cli._draw import Draw, check_folder, write_file, write_folder
-    from mgvae.cli._output import check_output, print_json
+    from mgvae.cli._output import check_output, find_output_format, print_json
     from mgvae.cli._summary import printable
 
     started = time.perf_counter()
@@ -84,7 +83,7 @@ def sample(
         check_folder(output)
         if output_format is None and not Path(output).suffix:
             output_format = "parquet"
-    write_as = files.find_format(output, output_format, option="--output-format")
+    write_as = find_output_format(output, output_format)
     seed = secrets.randbelow(2**32) if seed is None else seed
     draw = Draw(model, rows, label, target, seed, write_as, csv_formulas == "escape")
     if partitions is None:

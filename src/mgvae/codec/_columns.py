@@ -56,6 +56,8 @@ class Column:
         value where the type holds several.
     nullable : bool
         Whether the type can hold a missing cell.
+    size : int, optional
+        How many bytes every cell has, if the type says so.
 
     Examples
     --------
@@ -73,6 +75,7 @@ class Column:
     ordered: bool = False
     marker: Marker = "null"
     nullable: bool = True
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

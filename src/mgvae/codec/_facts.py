@@ -24,6 +24,7 @@ _DECIMALS = 4  # most decimals that are recognised
 _LEVELS = 65_536  # most levels that are counted one by one
 _NUMBERED = re.compile(r"(.*?)(\d{1,15})", re.DOTALL)
 _NEW = "synthetic-"
+_LONGEST_PREFIX = 1000  # of the names that are counted on
 
 
 def _hash(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -180,6 +181,7 @@ class LevelFacts:
         self.counts: dict[Level, int] = {}
         self.count = 0
         self.distinct = True  # whether no level was seen twice
+        self.largest = b""  # of levels that are bytes
         self.naming = Naming()
 
     def observe(self, column: Column) -> None:
@@ -191,6 +193,7 @@ class LevelFacts:
         else:
             found = dict(Counter(ticks(present).tolist()))
         self.count += present.size
+        self.largest = max([self.largest, *(v for v in found if isinstance(v, bytes))])
         for level, times in found.items():
             if level in self.counts:
                 self.counts[level] += times
@@ -232,7 +235,7 @@ class Naming:
         for level in levels:
             text = level.decode("latin-1") if isinstance(level, bytes) else str(level)
             match = _NUMBERED.fullmatch(text)
-            if match is None:
+            if match is None or len(match[1]) > _LONGEST_PREFIX:
                 self.regular = False
                 continue
             prefix, number = match.groups()

@@ -88,7 +88,7 @@ class Fitted:
         fitted = cls(
             name=name,
             kind=kind,
-            dtype=given.take("dtype", str),
+            dtype=given.type_name(),
             marker=given.choose("marker", get_args(Marker)),
             levels=levels,
             ordered=given.take("ordered", bool),

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from mgvae.codec._columns import MARKERS, Column, Marker, label, ticks
 from mgvae.codec._facts import LevelFacts, NumberFacts
 from mgvae.codec._kinds import Kind, Numeric, distance
-from mgvae.codec._levels import Constant, Empty, Identifier, Levels, Text
+from mgvae.codec._levels import LONGEST_FIXED, Constant, Empty, Identifier, Levels, Text
 from mgvae.codec._scales import Affine, Quantile, Scale
 from mgvae.codec._spans import Activation, LikelihoodName
-from mgvae.errors import CodecWarning, DataError, ParameterError
+from mgvae.errors import CodecWarning, DataError, ParameterError, Setting
 
 __all__ = ["KindName", "NumericScale", "Observed", "Options"]
 
@@ -194,11 +194,28 @@ class Observed:
             return self._text(facts, dtype, options)
         different = facts.distinct and facts.count >= _ENOUGH
         if self.asked == "identifier" or (self.asked is None and text and different):
+            if self.column.size is not None:
+                named = self._fixed_identifier(facts, self.column.size, options)
+            else:
+                kind = "bytes" if isinstance(next(iter(facts.counts)), bytes) else "object"
+                named = Identifier(kind, *facts.naming.finish(), self._missing_rate(options))
             if self.asked is None:
                 self._warn(f"its {facts.count} values all differ and look like identifiers")
-            kind = "bytes" if isinstance(next(iter(facts.counts)), bytes) else "object"
-            return Identifier(kind, *facts.naming.finish(), self._missing_rate(options))
+            return named
         return self._categories(facts, dtype, options)
+
+    def _fixed_identifier(self, facts: LevelFacts, size: int, options: Options) -> Identifier:
+        """Count on from the largest of identifiers that are so many bytes long."""
+        start = int.from_bytes(facts.largest, "big") + 1
+        if size > LONGEST_FIXED or start + facts.count > 2 ** (8 * size):
+            raise DataError(
+                f"{label(self.name)} holds {facts.count} different values of {size} bytes, which "
+                "look like identifiers, but new ones cannot be counted on from the largest. Drop "
+                "the column, or say ",
+                Setting("column_types", {self.name: "categorical"}),
+                ".",
+            )
+        return Identifier(f"S{size}", "", start, 0, self._missing_rate(options))
 
     def _categories(self, facts: LevelFacts, dtype: str, options: Options) -> Levels:
         levels = facts.ordered(self.column.levels)
@@ -242,22 +259,23 @@ class Observed:
         if not self.column.nullable:
             raise DataError(
                 f"{label(self.name)} looks like identifiers, but its type {self.column.dtype} "
-                "cannot be missing as identifiers='missing' asks. Drop the column, give it a type "
-                "with missing cells, or set identifiers='new'."
+                "cannot be missing as ",
+                Setting("identifiers", "missing"),
+                " asks. Drop the column, give it a type with missing cells, or say ",
+                Setting("identifiers", "new"),
+                ".",
             )
         return 1.0
 
     def _warn(self, reason: str) -> None:
-        warnings.warn(
-            f"{label(self.name)}: {reason}. Say what it is by column_types, or drop it.",
-            CodecWarning,
-            stacklevel=2,
-        )
+        words = f"{label(self.name)}: {reason}. Say what it is by "
+        warnings.warn(CodecWarning(words, Setting("column_types"), ", or drop it."), stacklevel=2)
 
     def _refuse(self, reason: str) -> NoReturn:
         raise ParameterError(
-            f"column_types asks that {label(self.name)} be {self.asked!r}, but {reason}. Convert "
-            "the column first, or choose another kind."
+            Setting("column_types"),
+            f" asks that {label(self.name)} be {self.asked!r}, but {reason}. Convert "
+            "the column first, or choose another kind.",
         )
 
 

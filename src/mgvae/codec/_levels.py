@@ -13,7 +13,9 @@ from mgvae.codec._kinds import Cells, Codes, flag_span
 from mgvae.codec._spans import Span
 from mgvae.errors import DataError
 
-__all__ = ["Constant", "Empty", "Identifier", "Levels", "Text", "as_cells"]
+__all__ = ["LONGEST_FIXED", "Constant", "Empty", "Identifier", "Levels", "Text", "as_cells"]
+
+LONGEST_FIXED = 64  # bytes of identifiers that all have one length
 
 
 def as_cells(levels: tuple[Level, ...], dtype: str) -> NDArray[Any]:
@@ -197,7 +199,7 @@ class Identifier:
     Parameters
     ----------
     dtype : str
-        The numpy dtype of the cells.
+        The numpy dtype of the cells; ``S16`` are numbers written as 16 bytes, the highest first.
     prefix : str
         What every new name begins with; empty for numbers.
     start : int
@@ -225,6 +227,21 @@ class Identifier:
     def encode(self, _column: Column, _out: Codes) -> None:
         """Write nothing."""
 
+    @property
+    def size(self) -> int | None:
+        """How many bytes a cell has, if all have equally many."""
+        return int(self.dtype[1:]) if self.dtype.startswith("S") else None
+
+    def _numbers(self, start: int, n: int, size: int) -> NDArray[Any]:
+        if start + n > 2 ** (8 * size):
+            raise DataError(
+                f"{size} bytes cannot hold {n} new identifiers from 0x{start:x} on. Drop the "
+                "column, or give it a longer type."
+            )
+        cells = np.empty(n, object)
+        cells[:] = [number.to_bytes(size, "big") for number in range(start, start + n)]
+        return cells
+
     def decode(self, codes: Codes, rng: np.random.Generator, first: int) -> Cells:
         """Count on from the first free number."""
         n, start = len(codes), self.start + first
@@ -237,6 +254,8 @@ class Identifier:
                     "or give it a wider type."
                 )
             return np.arange(start, start + n).astype(dtype), missing
+        if self.size is not None:
+            return self._numbers(start, n, self.size), missing
         names = [f"{self.prefix}{i:0{self.width}d}" for i in range(start, start + n)]
         cells = np.empty(n, object)
         cells[:] = [name.encode("latin-1") for name in names] if self.dtype == "bytes" else names
@@ -246,6 +265,8 @@ class Identifier:
         """Describe what new rows get."""
         if self.missing_rate == 1:
             return "new rows are left missing"
+        if self.size is not None:
+            return f"new rows continue at 0x{self.start:0{2 * self.size}x}"
         return f"new rows continue at {self.prefix}{self.start:0{self.width}d}"
 
 

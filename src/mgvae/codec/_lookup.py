@@ -14,7 +14,8 @@ __all__ = ["Lookup"]
 
 Floats = NDArray[np.float64]
 
-_CELLS = 4096
+_CELLS = 4096  # of a grid at most,
+_CELLS_PER_KNOT = 16  # and no more than this for each knot, so that few knots take little memory
 _MOST_TRIED = 4  # with more knots in one cell bisection is as good
 
 
@@ -38,13 +39,14 @@ class Lookup:
 
     def __init__(self, x: Floats, y: Floats) -> None:
         self.x, self.y = x, y
+        cells = min(_CELLS, _CELLS_PER_KNOT * len(x))
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-            self._stretch = np.float64(_CELLS - 1) / (x[-1] - x[0])
+            self._stretch = np.float64(cells - 1) / (x[-1] - x[0])
             self._slopes = np.append(np.diff(y) / np.diff(x), 0.0)
         apart = np.append(np.diff(x) > 0, True)
         self._even = bool(np.isfinite(self._stretch) and np.isfinite(self._slopes[apart]).all())
         if self._even:
-            held = np.bincount(self._cells(x), minlength=_CELLS)
+            held = np.bincount(self._cells(x), minlength=cells)
             self._tried = int(held.max())
             self._before = np.maximum(np.cumsum(held) - held - 1, 0)
             self._next = np.append(x[1:], np.inf)

@@ -1,7 +1,8 @@
 """Kinds and names <-> plain data that JSON can hold.
 
 What is read back may come from a damaged or a hostile file: every field is checked, unknown ones
-are refused, and nothing is allocated by a size that the data merely claim.
+are refused, and nothing is allocated by a size that the data merely claim. Texts are bounded too,
+one by one and for a whole row, because each new row repeats them.
 """
 
 import math
@@ -15,14 +16,38 @@ from numpy.typing import NDArray
 
 from mgvae.codec._columns import Level, ticks
 from mgvae.codec._kinds import Kind, Numeric
-from mgvae.codec._levels import Constant, Empty, Identifier, Levels, Text, as_cells
+from mgvae.codec._levels import (
+    LONGEST_FIXED,
+    Constant,
+    Empty,
+    Identifier,
+    Levels,
+    Text,
+    as_cells,
+)
 from mgvae.codec._scales import Affine, Quantile, Scale
 from mgvae.errors import DataError
 
-__all__ = ["Fields", "kind_from_dict", "kind_to_dict", "plain", "read_name", "unplain"]
+__all__ = [
+    "MOST_COLUMNS",
+    "MOST_TEXT",
+    "Fields",
+    "kind_from_dict",
+    "kind_to_dict",
+    "longest_text",
+    "plain",
+    "read_name",
+    "unplain",
+]
+
+MOST_COLUMNS = 8192
+MOST_TEXT = 65_536  # characters in all cells of a row together
+_LONGEST_CELL = 32_767
+_LONGEST_NAME = 1000  # of a column, a type, or the beginning of an identifier
+_MOST_NAMES = 64  # parts of a column's name
 
 _DTYPE = re.compile(
-    r"u?int(8|16|32|64)|float(16|32|64|96|128)|bool|object|bytes"
+    r"u?int(8|16|32|64)|float(16|32|64|96|128)|bool|object|bytes|S[1-9]\d?"
     r"|(datetime|timedelta)64(\[\d{0,6}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?"
 )
 _ACTIVATIONS = ("identity", "sigmoid", "tanh")
@@ -66,9 +91,14 @@ def unplain(value: Any) -> Any:
 def read_name(value: Any) -> Hashable:
     """Invert :func:`plain` for a column's name: text, a number, nothing, or several of these."""
     name = unplain(value)
-    for part in name if isinstance(name, tuple) else (name,):
-        if not isinstance(part, str | bytes | bool | int | float | None):
-            raise DataError(f"a column of the codec cannot have the name {value!r:.60}.")
+    parts = name if isinstance(name, tuple) else (name,)
+    known = all(isinstance(part, str | bytes | bool | int | float | None) for part in parts)
+    if not known or len(parts) > _MOST_NAMES:
+        raise DataError(f"a column of the codec cannot have the name {value!r:.60}.")
+    if sum(len(str(part)) for part in parts) > _LONGEST_NAME:
+        raise DataError(
+            f"the name {value!r:.60} of a column has more than {_LONGEST_NAME} characters."
+        )
     return name  # type: ignore[no-any-return]
 
 
@@ -110,7 +140,17 @@ class Fields:
     def dtype(self) -> str:
         """Take out the field ``dtype``."""
         value: str = self.take("dtype", str)
-        return value if _DTYPE.fullmatch(value) else self.refuse("dtype", value)
+        return (
+            value
+            if len(value) < _LONGEST_NAME and _DTYPE.fullmatch(value)
+            else self.refuse("dtype", value)
+        )
+
+    def type_name(self) -> str:
+        """Take out the field ``dtype`` in the words of the column's owner."""
+        value: str = self.take("dtype", str)
+        listed = value.startswith("Enum(")  # polars says all levels in there
+        return value if listed or len(value) <= _LONGEST_NAME else self.refuse("dtype", value)
 
     def levels(self, name: str, least: int = 0) -> tuple[Level, ...]:
         """Take out distinct levels, all of one type."""
@@ -118,6 +158,11 @@ class Fields:
         types = set(map(type, levels))
         if len(types) > 1 or not types <= set(_LEVEL_TYPES) or len(set(levels)) != len(levels):
             self.refuse(name, levels)
+        if types <= {str, bytes} and any(len(level) > _LONGEST_CELL for level in levels):  # type: ignore[arg-type]
+            raise DataError(
+                f"{self.where}: the field {name!r} holds a text of more than {_LONGEST_CELL} "
+                "characters, which a model file cannot hold."
+            )
         return levels if len(levels) >= least else self.refuse(name, levels)
 
     def numbers(self, name: str, *types: type) -> list[Any]:
@@ -149,6 +194,27 @@ def kind_from_dict(data: Any, where: str) -> Kind:
     kind = _BUILDERS[given.choose("form", _BUILDERS)](given)
     given.finish()
     return kind
+
+
+def longest_text(kind: Kind) -> int:
+    """Return the length of the longest text that a cell can hold; 0 for anything but text.
+
+    Examples
+    --------
+    >>> longest_text(Text("object", ("a", "abc")))
+    3
+    """
+    if isinstance(kind, Identifier):
+        text = len(kind.prefix) + 20 if kind.size is None else kind.size
+        return 0 if np.dtype(kind.dtype).kind in "iu" else text
+    cells: tuple[Level, ...] = ()
+    if isinstance(kind, Levels):
+        cells = kind.levels
+    elif isinstance(kind, Text):
+        cells = kind.texts
+    elif isinstance(kind, Constant):
+        cells = (kind.value,)
+    return max((len(cell) for cell in cells if isinstance(cell, str | bytes)), default=0)
 
 
 def _numeric(given: Fields) -> Kind:
@@ -235,9 +301,9 @@ def _check_cells(given: Fields, levels: tuple[Level, ...], dtype: str, coded: bo
 
 
 def _constant(given: Fields) -> Kind:
-    value, dtype, coded = unplain(given.any("value")), given.dtype(), given.take("coded", bool)
-    if type(value) not in _LEVEL_TYPES:
-        given.refuse("value", value)
+    given.data["value"] = [given.any("value")]  # one level: the same rules hold for it
+    (value,) = given.levels("value", 1)
+    dtype, coded = given.dtype(), given.take("coded", bool)
     _check_cells(given, (value,), dtype, coded)
     return Constant(dtype, value, coded, given.take("nullable", bool))
 
@@ -248,12 +314,19 @@ def _empty(given: Fields) -> Kind:
 
 def _identifier(given: Fields) -> Kind:
     start, width = given.take("start", int), given.take("width", int)
-    if not -(2**63) <= start <= 2**64 or not 0 <= width <= 15:
-        given.refuse("start", start)
     dtype, prefix = given.dtype(), given.take("prefix", str)
-    if dtype == "bytes" and not all(ord(letter) < 256 for letter in prefix):
+    size = int(dtype[1:]) if dtype.startswith("S") else 0
+    if not 0 <= width <= 15 or size > LONGEST_FIXED:
+        given.refuse("width", width)
+    if not (0 if size else -(2**63)) <= start <= 2 ** (8 * size if size else 64):
+        given.refuse("start", start)
+    if len(prefix) > _LONGEST_NAME or (dtype == "bytes" and not _is_latin(prefix)):
         given.refuse("prefix", prefix)
     return Identifier(dtype, prefix, start, width, _rate(given))
+
+
+def _is_latin(text: str) -> bool:
+    return all(ord(letter) < 256 for letter in text)
 
 
 def _text(given: Fields) -> Kind:

@@ -13,8 +13,8 @@ from mgvae.codec._fitted import Fitted
 from mgvae.codec._infer import KindName, NumericScale, Observed, Options
 from mgvae.codec._kinds import Kind, Numeric
 from mgvae.codec._spans import Activation, LikelihoodName, Span
-from mgvae.codec._storage import Fields
-from mgvae.errors import DataError, ParameterError
+from mgvae.codec._storage import MOST_COLUMNS, MOST_TEXT, Fields, longest_text
+from mgvae.errors import DataError, ParameterError, Setting
 
 __all__ = ["ColumnSummary", "TableCodec"]
 
@@ -247,8 +247,16 @@ class TableCodec:
         )
         options.finish()
         codec.named = given.take("named", bool)
-        codec._columns = [Fitted.from_dict(column) for column in given.take("columns", list)]
+        columns = given.take("columns", list)
+        if len(columns) > MOST_COLUMNS:
+            raise DataError(f"the codec has {len(columns)} columns, more than {MOST_COLUMNS}.")
+        codec._columns = [Fitted.from_dict(column) for column in columns]
         given.finish()
+        if sum(longest_text(column.kind) for column in codec._columns) > MOST_TEXT:
+            raise DataError(
+                f"the codec's columns hold texts that make rows of more than {MOST_TEXT} "
+                "characters, which a model file cannot hold."
+            )
         codec._lay_out()
         return codec
 
@@ -292,16 +300,18 @@ class TableCodec:
         for column, kind in self.column_types.items():
             if kind not in get_args(KindName):
                 raise ParameterError(
-                    f"column_types[{column!r}] must be one of {', '.join(get_args(KindName))}, "
-                    f"got {kind!r}.{_nearest(kind, get_args(KindName))}"
+                    Setting("column_types"),
+                    f" must say of {column!r} one of {', '.join(get_args(KindName))}, "
+                    f"got {kind!r}.{_nearest(kind, get_args(KindName))}",
                 )
 
     def _check_column_types(self, names: list[Hashable]) -> None:
         for column in self.column_types:
             if column not in names:
                 raise ParameterError(
-                    f"column_types names the column {column!r}, which X does not have."
-                    f"{_nearest(column, names)}"
+                    Setting("column_types"),
+                    f" names the column {column!r}, which X does not have."
+                    f"{_nearest(column, names)}",
                 )
 
     def _check_names(self, table: Table, names: list[Hashable]) -> None:

@@ -7,9 +7,10 @@ n bytes  JSON: the tensors' names, types, shapes and places, and ``__metadata__`
 the rest the tensors' bytes, without gaps
 ======== ===========================================================================================
 
-Nothing is allocated by a size that is merely claimed: the places must cover the file exactly. The
-text is bounded before it is parsed, so that no header takes more than some tens of megabytes. The
-checksum finds damage, not malice: whoever writes a file can write its checksum.
+The safetensors library checks the places and loads the tensors. What it does not bound is bounded
+here before it is called: the length of the header and of its parts, the number of tensors, their
+types and shapes. Nothing is allocated by a size that is merely claimed. The checksum finds damage,
+not malice: whoever writes a file can write its checksum.
 """
 
 import hashlib
@@ -23,9 +24,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
-import numpy as np
 import torch
-from safetensors.torch import save
+from safetensors import SafetensorError
+from safetensors.torch import load, save
 from torch import Tensor
 
 from mgvae.errors import ModelFileError, ParameterError
@@ -34,14 +35,10 @@ __all__ = ["ModelFile", "parse", "read_file", "read_stream", "to_bytes"]
 
 _MOST_BYTES = 8 * 2**20  # of JSON
 _MOST_TENSORS = 16_384
+_MOST_AXES = 8
+_MOST_NUMBERS = 2**40  # of a tensor, counting an axis of length 0 as one of length 1
 _MOST_QUOTES = 600_000
 _MOST_OF_EACH = {b",": 600_000, b":": 150_000, b"[": 100_000, b"{": 100_000}  # outside of texts
-_DTYPES: dict[str, np.dtype[Any]] = {
-    "F32": np.dtype("<f4"),
-    "F64": np.dtype("<f8"),
-    "I64": np.dtype("<i8"),
-    "U8": np.dtype("u1"),
-}
 _CODES = {torch.float32: "F32", torch.float64: "F64", torch.int64: "I64", torch.uint8: "U8"}
 _NAME = re.compile(r"[A-Za-z0-9_]+(\.[A-Za-z0-9_]+)*", re.ASCII)
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)', re.DOTALL)
@@ -56,7 +53,7 @@ class ModelFile:
 
 
 def to_bytes(file: ModelFile) -> bytes:
-    """Give the bytes of a model file."""
+    """Return the bytes of a model file."""
     try:
         text = json.dumps(file.metadata, allow_nan=False)
     except (TypeError, ValueError) as error:
@@ -68,9 +65,7 @@ def to_bytes(file: ModelFile) -> bytes:
             "texts."
         )
     tensors = {name: t.detach().cpu().contiguous() for name, t in file.tensors.items()}
-    table = {name: (_CODES[t.dtype], list(t.shape)) for name, t in tensors.items()}
-    buffers = {name: t.numpy().tobytes() for name, t in tensors.items()}
-    whole: bytes = save(tensors, {"mgvae": text, "sha256": _digest(text, table, buffers)})
+    whole: bytes = save(tensors, {"mgvae": text, "sha256": _digest(text, tensors)})
     return whole
 
 
@@ -84,25 +79,29 @@ def read_file(path: str | os.PathLike[str]) -> ModelFile:
 
 def read_stream(source: BinaryIO, size: int) -> ModelFile:
     """Read a model file of so many bytes."""
-    length = int.from_bytes(source.read(8), "little")
+    first = source.read(8)
+    length = int.from_bytes(first, "little")
     if size < 10 or length > size - 8:
         _refuse("it does not begin as a safetensors file, or is cut off")
     if length > _MOST_BYTES:
         _refuse(f"its header of {length} bytes is longer than the {_MOST_BYTES} allowed")
-    header = parse(source.read(length))
+    text = source.read(length)
+    header = parse(text)
     own = header.pop("__metadata__", None)
     if not isinstance(own, dict) or set(own) != {"mgvae", "sha256"}:
         _refuse("it is a safetensors file, but not one of mgvae")
     if not all(isinstance(value, str) and value.isascii() for value in own.values()):
         _refuse("its metadata are not plain text")
-    places = _places(header, size - 8 - length)
-    view = memoryview(source.read(size - 8 - length))
-    buffers = {name: view[begin:end] for name, (_, _, begin, end) in places.items()}
-    table = {name: (code, shape) for name, (code, shape, _, _) in places.items()}
-    if own["sha256"] != _digest(own["mgvae"], table, buffers):
+    _check_table(header)
+    try:
+        tensors = load(first + text + source.read(size - 8 - length))
+    except (SafetensorError, ValueError, RuntimeError) as error:
+        _refuse(f"its tensors are not laid out as it says ({error!s:.100})")
+    if own["sha256"] != _digest(own["mgvae"], tensors):
         _refuse("it is damaged: its contents do not match its checksum")
-    metadata = parse(own["mgvae"].encode("ascii"))
-    return ModelFile(metadata, {name: _tensor(*table[name], buffers[name]) for name in table})
+    if not all(torch.isfinite(t).all() for t in tensors.values() if t.is_floating_point()):
+        _refuse("a tensor holds infinite values or NaN")
+    return ModelFile(parse(own["mgvae"].encode("ascii")), {name: tensors[name] for name in header})
 
 
 def parse(text: bytes) -> dict[str, Any]:
@@ -127,48 +126,34 @@ def parse(text: bytes) -> dict[str, Any]:
     return value if isinstance(value, dict) else _refuse("its JSON is not an object")
 
 
-def _places(header: Mapping[str, Any], size: int) -> dict[str, tuple[str, list[int], int, int]]:
-    """Give every tensor's type, shape and place; together they cover all ``size`` bytes."""
+def _check_table(header: Mapping[str, Any]) -> None:
+    """Refuse tensors that no model has, by what the header says of them."""
     if len(header) > _MOST_TENSORS:
         _refuse(f"it holds more than {_MOST_TENSORS} tensors")
-    places = {}
     for name, entry in header.items():
         if not isinstance(entry, dict) or set(entry) != {"dtype", "shape", "data_offsets"}:
             _refuse(f"the tensor {name!r:.60} is not described as one")
-        code, shape, place = entry["dtype"], entry["shape"], entry["data_offsets"]
-        if not _NAME.fullmatch(name) or len(name) > 200 or code not in (*_DTYPES,):
+        if (
+            not _NAME.fullmatch(name)
+            or len(name) > 200
+            or entry["dtype"] not in (*_CODES.values(),)
+        ):
             _refuse(f"the tensor {name!r:.60} has a name or a type that it cannot have")
-        whole = all(isinstance(v, list) and all(type(i) is int and i >= 0 for i in v)
-                    for v in (shape, place))  # fmt: skip
-        if not whole or len(shape) > 8 or len(place) != 2:
-            _refuse(f"the tensor {name} has no shape or place")
-        if math.prod(shape) * _DTYPES[code].itemsize != place[1] - place[0]:
-            _refuse(f"the tensor {name} has a shape that does not fit its bytes")
-        places[name] = (code, shape, place[0], place[1])
-    reached = 0
-    for _, _, begin, end in sorted(places.values(), key=lambda entry: entry[2:]):
-        if begin != reached:
-            _refuse("its tensors overlap or leave gaps")
-        reached = end
-    if reached != size:
-        _refuse(f"its tensors take {reached} bytes, but {size} follow the header")
-    return places
+        shape = entry["shape"]
+        if not isinstance(shape, list) or not all(type(n) is int and n >= 0 for n in shape):
+            _refuse(f"the tensor {name} has no shape")
+        if len(shape) > _MOST_AXES or math.prod(max(n, 1) for n in shape) > _MOST_NUMBERS:
+            _refuse(f"the tensor {name} has a shape that is larger than any model's")
 
 
-def _tensor(code: str, shape: list[int], data: memoryview) -> Tensor:
-    array = np.frombuffer(data, _DTYPES[code]).reshape(shape)
-    tensor = torch.from_numpy(array.astype(array.dtype.newbyteorder("=")))  # a copy, aligned
-    if tensor.is_floating_point() and not torch.isfinite(tensor).all():
-        _refuse("a tensor holds infinite values or NaN")
-    return tensor
-
-
-def _digest(
-    text: str, table: Mapping[str, tuple[str, list[int]]], buffers: Mapping[str, bytes | memoryview]
-) -> str:
-    digest = hashlib.sha256(json.dumps([text, sorted(table.items())]).encode())
-    for name in sorted(buffers):
-        digest.update(buffers[name])
+def _digest(text: str, tensors: Mapping[str, Tensor]) -> str:
+    table = sorted((name, (_CODES[t.dtype], list(t.shape))) for name, t in tensors.items())
+    digest = hashlib.sha256(json.dumps([text, table]).encode())
+    for name, _ in table:
+        array = tensors[name].numpy().reshape(-1)
+        digest.update(
+            array.astype(array.dtype.newbyteorder("<"), copy=False).data
+        )  # as in the file
     return digest.hexdigest()
 
 

@@ -4,8 +4,16 @@ What was read from a text file can be written back character by character, and n
 the old ones.
 """
 
-from mgvae.files._cells import MISSING, Spelling
-from mgvae.files._formats import EXTENSIONS, find_format, read, without, write, write_parquet
+from mgvae.files._cells import MISSING, Spelling, is_binary
+from mgvae.files._formats import (
+    EXTENSIONS,
+    check_types,
+    find_format,
+    read,
+    without,
+    write,
+    write_parquet,
+)
 from mgvae.files._source import Source, open_source
 from mgvae.files._table import Format, Layout, TableFile
 
@@ -17,7 +25,9 @@ __all__ = [
     "Source",
     "Spelling",
     "TableFile",
+    "check_types",
     "find_format",
+    "is_binary",
     "open_source",
     "read",
     "without",

@@ -9,7 +9,6 @@ spelling cannot be repeated exactly (``1e5`` beside ``100000.0``), the old cells
 All decisions are taken on the distinct cells of a column.
 """
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -17,9 +16,18 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mgvae.errors import DataError
+from mgvae.errors import DataError, Setting
 
-__all__ = ["MISSING", "Spelling", "TextColumn", "read_cells", "read_dates", "spell"]
+__all__ = [
+    "MISSING",
+    "Spelling",
+    "TextColumn",
+    "check_text",
+    "is_binary",
+    "read_cells",
+    "read_dates",
+    "spell",
+]
 
 MISSING = ("", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "<NA>")
 """Cells that stand for a missing value in any text file."""
@@ -115,7 +123,7 @@ def read_cells(
     Raises
     ------
     mgvae.errors.DataError
-        When most of many different cells are numbers and others are not.
+        When most of many different cells are numbers and others are not, or are too large.
 
     Examples
     --------
@@ -138,7 +146,7 @@ def read_cells(
     found = _first(readings, words)
     if found is None:
         if not mixed:
-            _refuse_mixture(name, words)
+            _refuse_mixture(name, words, cells)
         found = pc.utf8_slice_codeunits(texts, len(prefix)), Spelling()
     values = pc.replace_with_mask(pa.nulls(len(distinct), found[0].type), present, found[0])
     spelling = replace(found[1], prefix=prefix, missing=markers[0] if len(markers) == 1 else None)
@@ -195,6 +203,60 @@ def spell(values: pa.Array | pa.ChunkedArray, spelling: Spelling) -> pa.Array | 
     return pc.binary_join_element_wise(spelling.prefix, text, "") if spelling.prefix else text
 
 
+def is_binary(kind: pa.DataType) -> bool:
+    """Return whether cells are bytes, of any length or of one."""
+    return bool(
+        pa.types.is_binary(kind)
+        or pa.types.is_large_binary(kind)
+        or pa.types.is_fixed_size_binary(kind)
+        or pa.types.is_binary_view(kind)
+    )
+
+
+def check_text(name: str, cells: pa.Array | pa.ChunkedArray, form: str) -> None:
+    r"""Raise if cells cannot be written as text: bytes that are none, dates beyond all calendars.
+
+    Parameters
+    ----------
+    name : str
+        The column, for messages.
+    cells : pyarrow.Array or pyarrow.ChunkedArray
+        Some of its cells.
+    form : str
+        The format of the file that they are meant for, for messages.
+
+    Examples
+    --------
+    >>> check_text("key", pa.array([b"text"]), "csv")
+    >>> check_text("key", pa.array([b"\xff"]), "csv")
+    Traceback (most recent call last):
+    ...
+    mgvae.errors.DataError: Column 'key' holds bytes that are not text (b'\xff'), which csv ...
+    """
+    kind = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
+    remedy = "Write parquet, feather or arrow, or leave the column out."
+    if isinstance(kind, pa.BaseExtensionType):
+        raise DataError(f"Column {name!r} holds {kind}, which {form} cannot hold. {remedy}")
+    if is_binary(kind):
+        for cell in pc.unique(cells).to_pylist():
+            try:
+                (cell or b"").decode()
+            except UnicodeDecodeError:
+                raise DataError(
+                    f"Column {name!r} holds bytes that are not text ({cell!r:.40}), which {form} "
+                    f"cannot hold. {remedy}"
+                ) from None
+    elif pa.types.is_date(kind) or pa.types.is_timestamp(kind):
+        ends = pc.min_max(cells.cast(kind))
+        for end in (ends["min"], ends["max"]):
+            if end.is_valid and pa.array([end]).cast(pa.string())[0].as_py().startswith("<"):
+                raise DataError(
+                    f"Column {name!r} holds a date beyond the calendar ({end.value} as a number of "
+                    f"{kind}), which {form} cannot hold. {remedy} If such a date stands for a "
+                    "missing one, make it so first."
+                )
+
+
 def _spell_present(
     values: pa.Array | pa.ChunkedArray, spelling: Spelling
 ) -> pa.Array | pa.ChunkedArray:
@@ -203,6 +265,8 @@ def _spell_present(
         return pc.if_else(values, spelling.flags[1], spelling.flags[0])
     if spelling.date is not None and pa.types.is_temporal(kind):
         return pc.strftime(values, format=spelling.date)
+    if pa.types.is_fixed_size_binary(kind):
+        values = values.cast(pa.binary())
     if not pa.types.is_floating(kind):
         return values.cast(pa.string())
     text = values.cast(pa.string())
@@ -321,7 +385,7 @@ _DATES = (_iso_day, _stamp, _day)
 
 
 def _common_space(cells: pa.Array) -> str:
-    """Give the white space that every cell begins with."""
+    """Return the white space that every cell begins with."""
     if len(cells) == 0 or not _all(cells, r"^\s"):
         return ""
     spaces = pc.unique(pc.extract_regex(cells, r"^(?P<space>\s*)").field("space")).to_pylist()
@@ -329,18 +393,28 @@ def _common_space(cells: pa.Array) -> str:
     return shortest if all(space.startswith(shortest) for space in spaces) else ""
 
 
-def _refuse_mixture(name: str, words: pa.Array) -> None:
-    """Raise if the column is one of numbers but for some cells of text."""
+def _refuse_mixture(name: str, words: pa.Array, cells: pa.ChunkedArray) -> None:
+    """Raise if the column is one of numbers but for some cells of text, or beyond all doubles."""
     number = pc.match_substring_regex(words, _FLOAT)
-    text = words.filter(pc.invert(pc.match_substring_regex(words, f"{_FLOAT}|{_CODE}")))
     n_numbers = pc.sum(number).as_py() or 0
-    if len(text) == 0 or n_numbers <= _FEW or 2 * n_numbers <= len(words):
+    if n_numbers <= _FEW or 2 * n_numbers <= len(words):
         return
-    example = text[0].as_py()
+    what = "text such as"
+    odd = words.filter(pc.invert(pc.match_substring_regex(words, f"{_FLOAT}|{_CODE}")))
+    if len(odd) == 0:
+        written = words.filter(pc.and_(number, pc.match_substring_regex(words, r"\d")))
+        odd = written.filter(pc.is_inf(written.cast(pa.float64())))
+        what = "one that is too large for any number of this machine,"
+    if len(odd) == 0:
+        return
+    example = odd[0].as_py()
     shown = repr(example if len(example) <= 40 else example[:39] + "…")
-    option = re.sub(r"'", r"'\\''", example)
+    row = pc.index(pc.utf8_trim_whitespace(cells), example).as_py()
     raise DataError(
-        f"Column {name!r} holds {n_numbers} different numbers and also text such as {shown}. "
-        f"If that text stands for a missing value, add --missing '{option}'; "
-        f"if the column is text, add --type '{name}=categorical'."
+        f"Column {name!r} holds {n_numbers} different numbers and also {what} {shown}, first in "
+        f"row {row} (the first row is 0). If it stands for a missing value, add ",
+        Setting("missing", [example]),
+        "; if the column is text, add ",
+        Setting("mixed", [name]),
+        ".",
     )

@@ -10,7 +10,7 @@ from typing import cast
 import pyarrow as pa
 import pyarrow.csv
 
-from mgvae.errors import DataError
+from mgvae.errors import DataError, Setting
 from mgvae.files._cells import MISSING, read_cells
 from mgvae.files._table import Format, Layout, TableFile
 from mgvae.files._text import as_utf8
@@ -65,7 +65,7 @@ def read_csv(
     >>> file.table.to_pydict()
     {'id': ['007', '008'], 'price': [1.5, None]}
     """
-    text, encoding = as_utf8(data, encoding, source)
+    text, encoding, marked = as_utf8(data, encoding, source)
     sample = _sample(text)
     if not sample.strip():
         raise DataError(f"{source} is empty: it holds no table.")
@@ -83,13 +83,17 @@ def read_csv(
     layout = Layout(
         delimiter=delimiter,
         header=header,
-        line_end="\r\n" if b"\r\n" in sample else "\n",
+        line_end=_line_end(sample[:end]),
         encoding=encoding,
+        marked=marked,
         quoted=frozenset(n for n, fields in seen if _quoted(fields, markers, missing=False)),
         quoted_missing=frozenset(n for n, fields in seen if _quoted(fields, markers, missing=True)),
         quoted_header=header and all(field.startswith(b'"') for field in first),
         spaced=all(field.startswith(b" ") for row in rows for field in row[1:])
         and re.compile(re.escape(delimiter.encode()) + rb' +"').search(text, start) is not None,
+        header_cells={
+            name: cell.decode() for name, cell in zip(names, first, strict=False) if header
+        },
     )
     cells = _parse(text, start, layout, names, source)
     comma = delimiter != ","
@@ -107,11 +111,16 @@ def read_csv(
 
 
 def _sample(text: bytes) -> bytes:
-    """Give the beginning of the text, up to the end of a line."""
+    """Return the beginning of the text, up to the end of a line."""
     if len(text) <= _SAMPLE:
         return text
-    end = text.rfind(b"\n", 0, _SAMPLE)
+    end = max(text.rfind(b"\n", 0, _SAMPLE), text.rfind(b"\r", 0, _SAMPLE - 1))
     return text[: end + 1] if end >= 0 else text
+
+
+def _line_end(line: bytes) -> str:
+    """Return what ends a line: as Windows, old Macs or all others do it."""
+    return "\r\n" if line.endswith(b"\r\n") else "\r" if line.endswith(b"\r") else "\n"
 
 
 def _records(sample: bytes, delimiter: str, limit: int) -> Iterator[tuple[list[bytes], int]]:
@@ -159,13 +168,15 @@ def _names(header: bytes, delimiter: str, source: str) -> list[str]:
     if twice:
         raise DataError(
             f"{source} has more than one column called {twice[0]!r}. Give each column a name of "
-            "its own; if the first line is no header, add --no-header."
+            "its own; if the first line is no header, add ",
+            Setting("header", False),
+            ".",
         )
     return names
 
 
 def _quoted(fields: Sequence[bytes], markers: Collection[str], *, missing: bool) -> bool:
-    """Say whether all fields that are missing, or all that are not, stand in quotes."""
+    """Return whether all fields that are missing, or all that are not, stand in quotes."""
     texts = [field.strip() for field in fields]
     chosen = [t for t in texts if (t.strip(b'"').decode() in markers) == missing]
     if not missing and not chosen:
@@ -205,18 +216,20 @@ def _parse(
 def _slowly(
     text: bytes, start: int, layout: Layout, names: Sequence[str], source: str
 ) -> Iterator[list[str]]:
-    """Give the records that are not empty; raise where one has too few or too many fields."""
+    """Yield the records that are not empty; raise where one has too few or too many fields."""
     raw = pa.BufferReader(pa.py_buffer(text).slice(start))
     lines = io.TextIOWrapper(raw, encoding="utf-8", newline="")
     reader = csv.reader(lines, delimiter=layout.delimiter, skipinitialspace=layout.spaced)
-    before = text.count(b"\n", 0, start)
+    before = text.count(b"\r" if layout.line_end == "\r" else b"\n", 0, start)
     try:
         for row in reader:
             if row and len(row) != len(names):
                 raise DataError(
                     f"{source}, line {before + reader.line_num}: {len(row)} fields where the "
                     f"{'header' if layout.header else 'first line'} has {len(names)}. Put cells "
-                    "that hold the delimiter in quotes, or say another --delimiter."
+                    "that hold the delimiter in quotes, or say another ",
+                    Setting("delimiter"),
+                    ".",
                 )
             if row:
                 yield row

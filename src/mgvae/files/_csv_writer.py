@@ -55,11 +55,18 @@ def write_csv(
     """
     encoder = codecs.getincrementalencoder(layout.encoding)()
     names = table.column_names
+    if layout.marked:
+        file.write(encoder.encode("\ufeff"))
     if layout.header:
         header = pa.array([name or None for name in names], pa.string())
         always = pa.scalar(layout.quoted_header)
-        cells = _cells(header, None, Spelling(), layout, always, escape_formulas)
-        file.write(encoder.encode(layout.delimiter.join(cells.to_pylist()) + layout.line_end))
+        plain = _cells(header, None, Spelling(), layout, always, False).to_pylist()
+        safe = _cells(header, None, Spelling(), layout, always, escape_formulas).to_pylist()
+        cells = [
+            layout.header_cells.get(name, cell) if cell == same else cell
+            for name, cell, same in zip(names, safe, plain, strict=True)
+        ]
+        file.write(encoder.encode(layout.delimiter.join(cells) + layout.line_end))
     starts = [*range(0, originals, _ROWS), *range(originals, table.num_rows, _ROWS)]
     for start, stop in zip(starts, [*starts[1:], table.num_rows], strict=True):
         rows = []

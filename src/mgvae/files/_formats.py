@@ -2,7 +2,10 @@
 
 import gzip
 import io
+import os
+import stat
 import sys
+import time
 import zlib
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
@@ -15,13 +18,22 @@ import pyarrow.ipc
 import pyarrow.parquet as pq
 
 from mgvae.common.atomic import atomic_write, write_stdout
-from mgvae.errors import DataError, ParameterError
+from mgvae.errors import DataError, ParameterError, Setting
+from mgvae.files._cells import check_text
 from mgvae.files._csv_reader import read_csv
 from mgvae.files._csv_writer import write_csv
 from mgvae.files._json import read_jsonl, write_jsonl
 from mgvae.files._table import Format, Layout, TableFile
 
-__all__ = ["EXTENSIONS", "find_format", "read", "without", "write", "write_parquet"]
+__all__ = [
+    "EXTENSIONS",
+    "check_types",
+    "find_format",
+    "read",
+    "without",
+    "write",
+    "write_parquet",
+]
 
 EXTENSIONS: dict[str, Format] = {
     ".csv": "csv",
@@ -41,10 +53,11 @@ EXTENSIONS: dict[str, Format] = {
 
 _TEXT = ("csv", "tsv", "jsonl")
 _ROW_GROUP = 2**17  # rows of a Parquet file that are written at once
+_PATIENCE = 5.0  # seconds until somebody must have begun to write to a pipe
 
 
-def find_format(path: str, format: str | None = None, *, option: str = "format") -> Format:  # noqa: A002
-    """Give the format of a file: the one that is said, or the one that its name says.
+def find_format(path: str, format: str | None = None) -> Format:  # noqa: A002
+    """Return the format of a file: the one that is said, or the one that its name says.
 
     Parameters
     ----------
@@ -52,8 +65,6 @@ def find_format(path: str, format: str | None = None, *, option: str = "format")
         The file; ``-`` (standard input or output) is CSV unless said otherwise.
     format : str, optional
         The format, if it is said.
-    option : str
-        Where it can be said, for messages.
 
     Raises
     ------
@@ -70,7 +81,9 @@ def find_format(path: str, format: str | None = None, *, option: str = "format")
         if format == known:
             return known
     if format is not None:
-        raise ParameterError(f"{option} must be one of {', '.join(formats)}; got {format!r}.")
+        raise ParameterError(
+            Setting("format"), f" must be one of {', '.join(formats)}; got {format!r:.60}."
+        )
     if path == "-":
         return "csv"
     name = Path(path).name.lower()
@@ -79,8 +92,10 @@ def find_format(path: str, format: str | None = None, *, option: str = "format")
     if found is None or (name.endswith(".gz") and found not in _TEXT):
         raise ParameterError(
             f"{path}: the extension {extension or name!r} does not say which format this is. "
-            f"Known are {', '.join(EXTENSIONS)}, and .gz after those of text files; or say "
-            f"{option} {'|'.join(formats)}."
+            f"Known are {', '.join(EXTENSIONS)}, and .gz after those of text files; or say which "
+            "by ",
+            Setting("format"),
+            f": {', '.join(formats)}.",
         )
     return found
 
@@ -183,6 +198,7 @@ def write(
         ``'`` in front.
     """
     format = format or find_format(path)  # noqa: A001
+    check_types(table.to_batches(), format)
 
     def put(file: BinaryIO) -> None:
         if format == "csv" or format == "tsv":
@@ -220,9 +236,9 @@ def write(
 
 
 def _bytes(path: str, source: str) -> bytes:
-    """Give the whole file, unpacked."""
+    """Return the whole file, unpacked."""
     try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        data = sys.stdin.buffer.read() if path == "-" else _read_file(path)
     except IsADirectoryError:
         raise DataError(f"{path} is a folder, not a file with a table.") from None
     except OSError as error:
@@ -233,6 +249,60 @@ def _bytes(path: str, source: str) -> bytes:
         return gzip.decompress(data)
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{source} is a broken gzip file: {error}.") from None
+
+
+def _read_file(path: str) -> bytes:
+    """Read a file, or a pipe that somebody writes to; raise for anything that might never end."""
+    mode = os.stat(path).st_mode
+    if stat.S_ISFIFO(mode):
+        return _read_pipe(path)
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise DataError(f"{path} is a device or a socket, not a file with a table.")
+    return Path(path).read_bytes()
+
+
+def _read_pipe(path: str) -> bytes:
+    # Opening a pipe for reading waits for a writer, for ever if need be, unless it is told not to.
+    with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb", buffering=0) as pipe:
+        until = time.monotonic() + _PATIENCE
+        while True:
+            first = pipe.read(1)  # nothing: there is no writer; None: there is, but no byte yet
+            if first != b"":
+                break
+            if time.monotonic() > until:
+                raise DataError(
+                    f"{path} is a pipe that nobody writes to. Start the writer first, or pass the "
+                    "table on standard input as - ."
+                )
+            time.sleep(0.05)
+        os.set_blocking(pipe.fileno(), True)
+        return (first or b"") + pipe.readall()
+
+
+def check_types(batches: Iterable[pa.RecordBatch], format: Format) -> None:  # noqa: A002
+    """Raise if a file of a format cannot hold some rows; text holds less than other formats do.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+        The rows.
+    format : str
+        The format.
+
+    Raises
+    ------
+    mgvae.errors.DataError
+        When bytes that are not text, or dates beyond the calendar, would be written as text.
+
+    Examples
+    --------
+    >>> check_types(pa.table({"key": [b"1", b"2"]}).to_batches(), "csv")
+    """
+    if format not in _TEXT:
+        return
+    for batch in batches:
+        for field, cells in zip(batch.schema, batch.columns, strict=True):
+            check_text(field.name, cells, format)
 
 
 def _read_binary(data: bytes, format: Format, source: str) -> pa.Table:  # noqa: A002
@@ -309,6 +379,8 @@ def _row_groups(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterato
 
 
 def _layout(like: TableFile, format: Format) -> Layout:  # noqa: A002
-    """Give the layout of the file that is written: that of the one read, if it has one."""
+    """Return the layout of the file that is written: that of the one read, if it has one."""
     usual = "\t" if format == "tsv" else ","
-    return like.layout if like.format == format else replace(like.layout, delimiter=usual)
+    if like.format == format:
+        return like.layout
+    return replace(like.layout, delimiter=usual, header_cells={})

@@ -10,8 +10,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mgvae.errors import DataError
-from mgvae.files._cells import Spelling, read_dates, spell
+from mgvae.errors import DataError, Setting
+from mgvae.files._cells import Spelling, is_binary, read_dates, spell
 from mgvae.files._table import TableFile
 from mgvae.files._text import as_utf8
 
@@ -39,7 +39,8 @@ def read_jsonl(
     Raises
     ------
     mgvae.errors.DataError
-        When a line is no JSON object or a key holds values of several types.
+        When a line is no JSON object, names a key twice or holds what is no text or number, or a
+        key holds values of several types.
 
     Examples
     --------
@@ -47,7 +48,7 @@ def read_jsonl(
     >>> file.table.to_pydict()
     {'a': [1, None], 'b': [None, datetime.date(2024, 1, 31)]}
     """
-    text, _ = as_utf8(data, encoding, source)
+    text, _, _ = as_utf8(data, encoding, source)
     if not text.strip():
         raise DataError(f"{source} is empty: it holds no table.")
     columns = _Columns(source, mixed)
@@ -110,8 +111,10 @@ def write_jsonl(file: BinaryIO, table: pa.Table, like: TableFile, *, originals: 
 
 
 def _values(values: pa.ChunkedArray, cells: pa.ChunkedArray | None, how: Spelling) -> list[Any]:
-    """Give what JSON can hold of the values of a column."""
+    """Return what JSON can hold of the values of a column."""
     kind = values.type
+    if is_binary(kind):
+        values = values.cast(pa.string())
     if pa.types.is_floating(kind):
         values = pc.if_else(pc.is_nan(values), pa.scalar(None, kind), values)
     elif pa.types.is_temporal(kind) or pa.types.is_decimal(kind):
@@ -121,12 +124,17 @@ def _values(values: pa.ChunkedArray, cells: pa.ChunkedArray | None, how: Spellin
 
 
 def _records(text: bytes, source: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Give the objects with the number of their line; raise where there is none."""
+    """Yield the objects with the number of their line; raise where there is none."""
     for number, line in enumerate(io.BytesIO(text), start=1):
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = json.loads(line, object_pairs_hook=_once)
+        except _TwiceError as error:
+            raise DataError(
+                f"{source}, line {number}: the key {error.args[0]!r:.60} stands there twice. Give "
+                "each value a key of its own."
+            ) from None
         except (ValueError, RecursionError) as error:
             reason = str(error).splitlines()[0]
             raise DataError(f"{source}, line {number}: this is not JSON ({reason}).") from None
@@ -135,7 +143,38 @@ def _records(text: bytes, source: str) -> Iterator[tuple[int, dict[str, Any]]]:
                 f"{source}, line {number}: a JSON {_KINDS[type(record)]} where an object such as "
                 '{"age": 39} should be. Each line holds one row.'
             )
+        if b"Infinity" in line or b"\\u" in line:
+            _check_values(record, f"{source}, line {number}")
         yield number, record
+
+
+class _TwiceError(Exception):
+    """A key stands twice in one object."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        raise _TwiceError(next(key for key, _ in pairs if key in seen or seen.add(key)))  # type: ignore[func-returns-value]
+    return found
+
+
+def _check_values(record: dict[str, Any], where: str) -> None:
+    """Raise for what Python's parser takes, but no text or number is."""
+    for name, value in record.items():
+        try:
+            json.dumps([name, value], ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise DataError(
+                f"{where}: column {name!r} holds half a character ({value!r:.40}), of which no "
+                "text can be written. Repair it."
+            ) from None
+        if isinstance(value, float) and math.isinf(value):
+            raise DataError(
+                f"{where}: column {name!r} holds Infinity, which is neither JSON nor a number to "
+                "learn from. Write a number in its place, or null if it is not known."
+            )
 
 
 _KINDS = {
@@ -176,11 +215,11 @@ class _Columns:
         self.sizes.append(len(batch))
 
     def table(self) -> pa.Table:
-        """Give the columns, each of one type."""
+        """Return the columns, each of one type."""
         return pa.table({name: self._joined(name, c) for name, c in self.chunks.items()})
 
     def _kind(self, name: str, values: list[Any], lines: list[int]) -> str:
-        """Give what the column holds, and raise where that changes."""
+        """Return what the column holds, and raise where that changes."""
         found = {_KINDS[kind] for kind in set(map(type, values))} - {"null"}
         known = self.kinds.get(name)
         if known is None and found:
@@ -196,7 +235,9 @@ class _Columns:
             if kind in ("list", "object"):
                 raise DataError(
                     f"{self.source}, line {line}: column {name!r} holds a {kind}, which is not one "
-                    f"value per cell. Leave it out with --drop '{name}'."
+                    "value per cell. Leave the column out, or read it as text by ",
+                    Setting("mixed", [name]),
+                    ".",
                 )
             if kind not in ("null", known):
                 raise DataError(

@@ -50,7 +50,7 @@ class Source:
         self._read = read
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Give the rows from the first on, in batches of bounded size, none of them empty."""
+        """Yield the rows from the first on, in batches of bounded size, none of them empty."""
         names = self.schema.names
         for batch in self._read(names):
             chosen = batch if batch.schema.names == names else batch.select(names)
@@ -68,7 +68,7 @@ class Source:
 
 
 def open_source(source: Any, spool: Path | None = None) -> Source:
-    """Give anything that holds batches of rows as a :class:`Source`.
+    """Return anything that holds batches of rows as a :class:`Source`.
 
     Parameters
     ----------
@@ -101,6 +101,8 @@ def _parquet(path: str) -> Source:
             f"{path} is a folder, not a Parquet file. For all files in it pass "
             f"pyarrow.dataset.dataset({path!r})."
         )
+    if Path(path).exists() and not Path(path).is_file():
+        raise DataError(f"{path} is a pipe, a device or a socket, and cannot be read twice.")
 
     def read(names: list[str]) -> Iterator[pa.RecordBatch]:
         with _whole(path), pq.ParquetFile(path, buffer_size=_BUFFER, pre_buffer=False) as file:
@@ -147,7 +149,7 @@ def _first(batches: Any) -> pa.RecordBatch:
 
 
 def _alike(batches: Any) -> Iterator[pa.RecordBatch]:
-    """Give record batches; raise where one is something else, or has other columns."""
+    """Yield record batches; raise where one is something else, or has other columns."""
     if not isinstance(batches, Iterable):
         raise DataError(f"source must give an iterable of batches, not {type(batches).__name__}.")
     schema = None

@@ -26,7 +26,9 @@ class Layout:
     line_end : str
         What ends a line.
     encoding : str
-        As Python calls it; ``utf-8-sig`` begins with a byte order mark.
+        As Python calls it.
+    marked : bool
+        Whether the file begins with a byte order mark.
     quoted : frozenset of str
         Columns whose cells all stand in quotes, needed or not; missing ones need not.
     quoted_missing : frozenset of str
@@ -35,16 +37,20 @@ class Layout:
         Whether the names in the header do.
     spaced : bool
         Whether the space before a cell in quotes stands outside of them.
+    header_cells : mapping of str to str
+        How the header spells the columns' names, spaces and quotes and all.
     """
 
     delimiter: str = ","
     header: bool = True
     line_end: str = "\n"
     encoding: str = "utf-8"
+    marked: bool = False
     quoted: frozenset[str] = frozenset()
     quoted_missing: frozenset[str] = frozenset()
     quoted_header: bool = False
     spaced: bool = False
+    header_cells: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,5 +78,5 @@ class TableFile:
     cells: Mapping[str, pa.ChunkedArray] = field(default_factory=dict)
 
     def spelling(self, name: str) -> Spelling:
-        """Give how a column is written; columns that are new are written plainly."""
+        """Return how a column is written; columns that are new are written plainly."""
         return self.spellings.get(name, Spelling())

@@ -1,21 +1,27 @@
 """The bytes of a text file, as UTF-8."""
 
 import codecs
+import sys
 
-from mgvae.errors import DataError, ParameterError
+from mgvae.errors import DataError, ParameterError, Setting
 
 __all__ = ["as_utf8"]
 
 _BLOCK = 1 << 24  # bytes checked at a time
 _MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_ORDERED = {
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+}
+_NOT_FOR_FILES = ("idna", "punycode", "raw-unicode-escape", "undefined", "unicode-escape")
 
 
-def as_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]:
-    r"""Give the text without its byte order mark, as UTF-8, and the encoding it had.
+def as_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str, bool]:
+    r"""Return the text as UTF-8, the encoding it had, and whether it began with a byte order mark.
 
     Parameters
     ----------
@@ -34,35 +40,61 @@ def as_utf8(data: bytes, encoding: str | None, source: str) -> tuple[bytes, str]
     Examples
     --------
     >>> as_utf8("é".encode("latin-1"), "latin-1", "example")
-    (b'\xc3\xa9', 'latin-1')
+    (b'\xc3\xa9', 'latin-1', False)
     """
     mark, found = next((m for m in _MARKS if data.startswith(m[0])), (b"", "utf-8"))
-    encoding = encoding or found
-    try:
-        codec = codecs.lookup(encoding).name
-    except LookupError:
-        raise ParameterError(
-            f"--encoding: there is no encoding called {encoding!r}; try utf-8, latin-1 or cp1252."
-        ) from None
+    codec = _text_codec(encoding) if encoding else found
     if codec in ("utf-8", "utf-8-sig"):
-        mark = mark if found == "utf-8-sig" else b""
+        mark = mark if found == "utf-8" else b""
         _check_utf8(data, source)
-        text, encoding = data[len(mark) :], "utf-8-sig" if mark else "utf-8"
+        text, encoding, marked = data[len(mark) :], "utf-8", bool(mark)
     else:
+        encoding, codec = _with_order(encoding or codec, codec, data)
         try:
-            text = data.decode(codec).removeprefix("\ufeff").encode()
+            decoded = data.decode(codec)
+            text = decoded.removeprefix("\ufeff").encode()
         except UnicodeError as error:
             where = f" at position {error.start}" if isinstance(error, UnicodeDecodeError) else ""
             raise DataError(
-                f"{source} is not {encoding} text: it breaks{where} ({_reason(error)}). "
-                "Try another --encoding."
+                f"{source} is not {encoding} text: it breaks{where} ({_reason(error)}). Say "
+                "another ",
+                Setting("encoding"),
+                ".",
             ) from None
+        marked = decoded.startswith("\ufeff")
     if b"\0" in text:
         raise DataError(
             f"{source} holds zero bytes (the first at position {text.index(0)}), so it is not a "
-            "text file, or one in UTF-16: then add --encoding utf-16."
+            "text file, or one in UTF-16: then add ",
+            Setting("encoding", "utf-16"),
+            ".",
         )
-    return text, encoding
+    return text, encoding, marked
+
+
+def _text_codec(encoding: str) -> str:
+    """Return the codec's own name; raise if there is none, or if it is not one for text."""
+    try:
+        codec = codecs.lookup(encoding).name
+        "".encode(codec)  # raises for rot13, base64, zlib: they change text or bytes, no more
+    except (LookupError, ValueError):
+        codec = ""
+    if codec in ("", *_NOT_FOR_FILES):
+        raise ParameterError(
+            Setting("encoding"),
+            f": there is no text encoding called {encoding!r:.60}; try utf-8, latin-1 or cp1252.",
+        )
+    return codec
+
+
+def _with_order(encoding: str, codec: str, data: bytes) -> tuple[str, str]:
+    """Say in which order the bytes of a character stand, as the mark does, or the machine."""
+    for family, (little, big) in _ORDERED.items():
+        if codec == family:
+            known = data.startswith((little, big))
+            is_big = data.startswith(big) if known else sys.byteorder == "big"
+            encoding = codec = f"{family}-{'be' if is_big else 'le'}"
+    return encoding, codec
 
 
 def _check_utf8(data: bytes, source: str) -> None:
@@ -80,7 +112,9 @@ def _check_utf8(data: bytes, source: str) -> None:
         line = data.count(b"\n", 0, error.start) + 1
         raise DataError(
             f"{source} is not UTF-8 text: byte 0x{data[error.start]:02x} at position {error.start} "
-            f"(line {line}). Say how the file is encoded, for example --encoding latin-1."
+            f"(line {line}). Say how the file is encoded, for example ",
+            Setting("encoding", "latin-1"),
+            ".",
         ) from None
 
 

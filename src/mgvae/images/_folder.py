@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.common.atomic import atomic_folder, check_writable
+from mgvae.common.atomic import atomic_folder, check_writable, sweep
 from mgvae.errors import DataError, ParameterError
 from mgvae.images._files import (
     SUFFIXES,
@@ -110,6 +110,9 @@ def read_folder(
     skipped: list[tuple[str, str]] = []
     all_grey, usable = True, []
     for name in names:
+        if not (root / name).is_file():  # a pipe would be waited for, a device might never end
+            skipped.append((name, "not a regular file"))
+            continue
         try:
             with open_image(root / name) as image:
                 all_grey &= is_grey(image)
@@ -147,17 +150,18 @@ def check_new_folder(output: str | os.PathLike[str], source: str | os.PathLike[s
     target, origin = Path(output).resolve(), Path(source).resolve()
     if target == origin or target.is_relative_to(origin) or origin.is_relative_to(target):
         raise ParameterError(
-            f"--output: {output} must be outside of {source}, or its images would be mixed up."
+            f"output: {output} must be outside of {source}, or its images would be mixed up."
         )
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise ParameterError(f"--output: {output} exists already; say a new folder.")
+        raise ParameterError(f"output: {output} exists already; say a new folder.")
     if not target.parent.is_dir():
-        raise ParameterError(f"--output: there is no folder {target.parent}.")
+        raise ParameterError(f"output: there is no folder {target.parent}.")
     try:
         check_writable(target.parent / f"{target.name}.probe")
+        sweep(target)
     except OSError as error:
         raise ParameterError(
-            f"--output: {output} cannot be written: {target.parent}: {error.strerror}."
+            f"output: {output} cannot be written: {target.parent}: {error.strerror}."
         ) from None
 
 

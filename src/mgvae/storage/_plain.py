@@ -18,7 +18,7 @@ _OF_THE_MACHINE = ("device", "devices", "n_jobs", "checkpoint", "callback", "ver
 
 
 def store_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Give parameters as JSON can hold them; what belongs to the machine or to Python is left out.
+    """Return parameters as JSON can hold them, without those of the machine or of Python.
 
     Examples
     --------

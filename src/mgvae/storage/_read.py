@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from mgvae.codec import Fields, ImageCodec, TableCodec
 from mgvae.codec.samples import ImageSamples, Samples, TableSamples
 from mgvae.common.tensor_file import ModelFile, read_file
-from mgvae.errors import ModelFileError
+from mgvae.errors import DataError, ModelFileError
 from mgvae.methods.method import Layout, Method, RowGenerator, Unvaried
 from mgvae.storage._plain import lower, restore_settings
 from mgvae.storage._state import FittedState
@@ -97,6 +97,8 @@ def revive(file: ModelFile, classes: Classes) -> Revived:
         return _revive(file, classes)
     except ModelFileError:
         raise
+    except DataError as error:
+        raise ModelFileError(str(error).rstrip(".")) from error
     except Exception as error:  # whatever the contents upset, it is their fault
         raise ModelFileError(f"its contents do not fit together ({error!s:.200})") from error
 
@@ -261,8 +263,9 @@ def _set_generators(state: FittedState, entries: list[Any], tensors: dict[str, T
             given.refuse("class", code)
         owners[code] = place
     models: dict[int, nn.Module] = {}
+    parts = _by_owner(tensors)
     for code, place in owners.items():
-        besides = _taken(tensors, f"class.{code}.")
+        besides = parts.pop(("class", str(code)), {})
         generator: RowGenerator
         if state.samples.codec.width == 0:
             generator = Unvaried(np.arange(1))
@@ -270,13 +273,14 @@ def _set_generators(state: FittedState, entries: list[Any], tensors: dict[str, T
             _refuse(f"the class of number {code} has no model")
         else:
             if place not in models:
-                models[place] = _filled(state, models, _taken(tensors, f"model.{place}."))
+                own = parts.pop(("model", str(place)), {})
+                models[place] = _filled(state, models, own)
             generator = state.method.revive(state.layout, code, models[place], besides)
         if set(generator.stored()[1]) != set(besides):
             _refuse(f"the class of number {code} has tensors that it has no use for")
         state.generators[code] = generator
-    if tensors:
-        _refuse(f"it has the tensor {next(iter(tensors)):.60}, for which there is no use")
+    if parts:
+        _refuse(f"it has the tensor {'.'.join(next(iter(parts))):.60}, for which there is no use")
 
 
 def _filled(
@@ -295,9 +299,14 @@ def _filled(
     return model.eval().requires_grad_(False)
 
 
-def _taken(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    names = [name for name in tensors if name.startswith(prefix)]
-    return {name.removeprefix(prefix): tensors.pop(name) for name in names}
+def _by_owner(tensors: Mapping[str, Tensor]) -> dict[tuple[str, str], dict[str, Tensor]]:
+    """Return the tensors by the first two parts of their names: a class's or a model's."""
+    parts: dict[tuple[str, str], dict[str, Tensor]] = {}
+    for name, tensor in tensors.items():
+        kind, _, rest = name.partition(".")
+        number, _, own = rest.partition(".")
+        parts.setdefault((kind, number), {})[own] = tensor
+    return parts
 
 
 def _refuse(reason: str) -> NoReturn:

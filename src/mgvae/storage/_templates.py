@@ -14,6 +14,7 @@ import numpy as np
 from narwhals import dependencies as of
 
 from mgvae.codec import Column
+from mgvae.codec._storage import MOST_TEXT
 from mgvae.errors import ModelFileError
 
 __all__ = ["KINDS", "describe_template", "same_template", "template"]
@@ -36,6 +37,8 @@ _ARROW = re.compile(
     rf"|(string|binary)_view|date32\[day\]|date64\[ms\]"
     rf"|time32\[(s|ms)\]|time64\[(us|ns)\]|(timestamp|duration)\[{_UNIT}\]"
 )
+_FIXED = re.compile(r"fixed_size_binary\[(\d{1,4})\]")
+_LONGEST_TYPE = 1000
 _DICTIONARY = re.compile(r"dictionary<values=([^<>]{1,40}), indices=(u?int\d\d?), ordered=([01])>")
 _POLARS = re.compile(
     r"U?Int(8|16|32|64|128)|Float(32|64)|String|Binary|Boolean|Date|Time|Null|Categorical"
@@ -43,7 +46,7 @@ _POLARS = re.compile(
 
 
 def describe_template(empty: Any) -> dict[str, str]:
-    """Give a container as plain data.
+    """Return a container as plain data.
 
     Examples
     --------
@@ -66,7 +69,12 @@ def template(kind: str, dtype: str | None, columns: Sequence[Column]) -> Any:
     if kind == "list":
         return []
     if kind == "numpy":
-        return np.empty((0, len(columns)), _known(_NUMPY, dtype or ""))
+        cell = np.dtype(_known(_NUMPY, dtype or ""))
+        _check_width(
+            cell.itemsize // (4 if cell.kind == "U" else 1) * len(columns), cell.kind in "US"
+        )
+        return np.empty((0, len(columns)), cell)
+    _check_width(sum(int(n) for c in columns for n in _FIXED.findall(c.dtype[:_LONGEST_TYPE])))
     try:
         return {"pandas": _pandas, "polars": _polars, "pyarrow": _pyarrow}[kind](columns)
     except ModuleNotFoundError:
@@ -101,7 +109,7 @@ def _pandas(columns: Sequence[Column]) -> Any:
             return np.dtype(object)
         return pd.api.types.pandas_dtype(_known(_PANDAS, name))
 
-    cells = {i: pd.Series([], dtype=dtype(column)) for i, column in enumerate(columns)}
+    cells = {i: pd.array([], dtype=dtype(column)) for i, column in enumerate(columns)}
     frame = pd.DataFrame(cells)
     frame.columns = pd.Index([column.name for column in columns])
     return frame
@@ -143,13 +151,23 @@ def _arrow_type(name: str) -> Any:
         return pa.timestamp(found[1], _zone(found[2]))
     if found := re.fullmatch(r"decimal(32|64|128|256)\((\d\d?), (\d\d?)\)", name):
         return getattr(pa, f"decimal{found[1]}")(int(found[2]), int(found[3]))
-    if found := re.fullmatch(r"fixed_size_binary\[(\d{1,4})\]", name):
+    if name == "extension<arrow.uuid>":
+        return pa.uuid()
+    if found := _FIXED.fullmatch(name):
         return pa.binary(int(found[1]))
     return pa.type_for_alias(_known(_ARROW, name))
 
 
+def _check_width(characters: int, texts: bool = True) -> None:
+    """Refuse rows whose texts of fixed length take more memory than a model's rows may."""
+    if texts and characters > MOST_TEXT:
+        raise ModelFileError(
+            f"its rows have texts of {characters} characters, more than the {MOST_TEXT} allowed"
+        )
+
+
 def _zone(name: str) -> str:
-    """Give a time zone's name if there is such a zone."""
+    """Return a time zone's name if there is such a zone."""
     if not re.fullmatch(r"[+-]\d\d:\d\d", name):
         ZoneInfo(name)
     return name

@@ -142,7 +142,7 @@ class Checkpoint:
         return cls(path.absolute(), hashlib.sha256(text.encode()).hexdigest(), seconds, seeds)
 
     def stage(self, name: str) -> "StageFile":
-        """Give the file of one stage; ``name`` is a part of a file's name."""
+        """Return the file of one stage; ``name`` is a part of a file's name."""
         return StageFile(self.folder / f"{name}.safetensors", self.run, self.seconds)
 
 
@@ -217,9 +217,11 @@ class StageFile:
     def once(
         self, compute: Callable[[], dict[str, Tensor]], device: torch.device
     ) -> dict[str, Tensor]:
-        """Give the tensors that are kept, or compute and keep them."""
+        """Return the tensors that are kept, or compute and keep them."""
         _, kept = self._read()
         if kept is not None:
+            if not isinstance(kept, dict) or not all(isinstance(t, Tensor) for t in kept.values()):
+                self._refuse("it does not hold tensors by name")
             return {str(name): tensor.to(device) for name, tensor in kept.items()}
         computed = compute()
         self._write(None, computed)
@@ -230,7 +232,8 @@ class StageFile:
         states = _pack(states, tensors)
         if not all(torch.isfinite(t).all() for t in tensors.values() if t.is_floating_point()):
             return  # it is about to diverge; the last good state stays
-        content = to_bytes(ModelFile({"run": self.run, "done": done, "states": states}, tensors))
+        metadata = {"run": self.run, "stage": self.path.stem, "done": done, "states": states}
+        content = to_bytes(ModelFile(metadata, tensors))
         try:
             with atomic_write(self.path) as file:
                 file.write(content)
@@ -245,7 +248,7 @@ class StageFile:
             self._warned = True
 
     def _read(self) -> tuple[int | None, Any]:
-        """Give the steps done (None for all of them) and the states; no states if none are kept."""
+        """Return the steps done (None for all) and the states; no states if none are kept."""
         try:
             file = read_file(self.path)
         except FileNotFoundError:
@@ -254,10 +257,17 @@ class StageFile:
             self._refuse(str(error))
         if file.metadata.get("run") != self.run:
             self._refuse("it belongs to another run")
+        stage = file.metadata.get("stage", self.path.stem)  # earlier versions did not write it
+        if stage != self.path.stem:
+            self._refuse(f"it belongs to another stage, {stage!r:.60}")
         try:
-            return file.metadata["done"], _unpack(file.metadata["states"], file.tensors)
-        except (KeyError, TypeError) as error:
+            done = file.metadata["done"]
+            states = _unpack(file.metadata["states"], file.tensors)
+        except (KeyError, TypeError, ValueError) as error:
             self._refuse(f"it lacks {error}")
+        if not (done is None or (type(done) is int and 0 <= done < 2**53)):
+            self._refuse(f"it says that {done!r:.60} steps are done")
+        return done, states
 
     def _restore(self, states: Any, parts: Sequence[Stateful]) -> None:
         try:
@@ -303,7 +313,7 @@ class _Signals:
 
 
 def stored_seed(folder: str | os.PathLike[str]) -> int | None:
-    """Give the ``random_state`` of the run in a folder, if there is one and it was a number.
+    """Return the ``random_state`` of the run in a folder, if there is one and it was a number.
 
     Examples
     --------
@@ -318,6 +328,8 @@ def stored_seed(folder: str | os.PathLike[str]) -> int | None:
 
 def _read_run(folder: Path) -> dict[str, Any] | None:
     try:
+        if (folder / _RUN).exists() and not (folder / _RUN).is_file():
+            raise ModelFileError("it is not a regular file")
         return parse((folder / _RUN).read_bytes())
     except FileNotFoundError:
         return None

@@ -52,6 +52,8 @@ def append_labels(y: Any, labels: Any, index: Any) -> Any:  # noqa: ARG001
 
 def build_array(column: Column, kind: Any) -> Any:
     """Return a column's cells as an Arrow array of a type."""
+    if isinstance(kind, pa.BaseExtensionType):
+        return pa.ExtensionArray.from_storage(kind, build_array(column, kind.storage_type))
     missing, values = column.missing, column.values
     if missing is not None and missing.all():
         return pa.nulls(len(values), kind)

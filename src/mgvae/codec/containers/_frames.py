@@ -43,7 +43,10 @@ def _read_typed(name: Hashable, series: _Series) -> Column:
         return _read(name, series)
     except DataError:
         raise
-    except (TypeError, ValueError) as error:  # the container's own library cannot handle them
+    except Exception as error:  # the container's own library cannot handle them
+        known = isinstance(error, TypeError | ValueError | NotImplementedError)
+        if not known and not type(error).__module__.startswith("polars"):
+            raise
         raise CellTypeError(
             f"{label(name)} has cells that cannot be used ({error}). Convert it or drop it."
         ) from error
@@ -57,6 +60,8 @@ def _read(name: Hashable, series: _Series) -> Column:
     nulls: NDArray[np.bool_] | None = np.asarray(series.is_null().to_numpy(), bool)
     nulls = nulls if nulls is not None and nulls.any() else None
     kind = series.dtype
+    if isinstance(kind, nw.Int128 | nw.UInt128):
+        series = _narrowed(name, series)
 
     if isinstance(kind, nw.Categorical | nw.Enum):
         codes, levels, ordered = _codes(native)
@@ -87,7 +92,31 @@ def _read(name: Hashable, series: _Series) -> Column:
         values = np.full(len(values), None, object)
         values[present] = since
     column = from_objects(name, values)
-    return column if dtype == "object" else replace(column, dtype=dtype, marker="null")
+    if dtype == "object":
+        return column
+    return replace(column, dtype=dtype, marker="null", size=_size(native))
+
+
+def _narrowed(name: Hashable, series: _Series) -> _Series:
+    """Return integers of 128 bits as ones of 64, which numpy has."""
+    low, high = series.min() or 0, series.max() or 0
+    if low >= -(2**63) and high < 2**63:
+        return series.cast(nw.Int64)
+    if low >= 0 and high < 2**64:
+        return series.cast(nw.UInt64)
+    raise DataError(
+        f"{label(name)} holds integers from {low} to {high}, which do not fit 64 bits. Convert the "
+        "column to float, or to text if it names something."
+    )
+
+
+def _size(native: Any) -> int | None:
+    """Return how many bytes all cells of an Arrow column have, if their type says so."""
+    kind: Any = getattr(native, "type", None)
+    kind = getattr(kind, "storage_type", kind)
+    if str(kind).startswith("fixed_size_binary"):
+        return int(kind.byte_width)
+    return None
 
 
 def _simplify(native: Any) -> Any:
