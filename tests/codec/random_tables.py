@@ -168,7 +168,7 @@ def spreadsheets(draw: st.DrawFn, kinds: tuple[str, ...] = KINDS) -> Spreadsheet
 
 
 def to_lists(frame: Any) -> dict[str, list[Any]]:
-    """Give any container's columns as plain cells, by its own means; None is a missing cell."""
+    """Return any container's columns as plain cells, by its own means; None is a missing cell."""
     if isinstance(frame, pa.Table):
         return frame.to_pydict()
     if isinstance(frame, pl.DataFrame):
@@ -191,7 +191,7 @@ def _python(cell: Any) -> Any:
 
 
 def types(frame: Any) -> Any:
-    """Give the types of a container's columns, comparable by ``==``."""
+    """Return the types of a container's columns, comparable by ``==``."""
     if isinstance(frame, pa.Table):
         return frame.schema
     if isinstance(frame, pl.DataFrame):

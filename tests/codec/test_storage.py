@@ -46,7 +46,7 @@ def plain() -> dict[str, Any]:
 
 
 def paths(data: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Give the way to every value inside nested data."""
+    """Return the way to every value inside nested data."""
     inner = (
         data.items()
         if isinstance(data, dict)

@@ -17,7 +17,7 @@ from mgvae.codec._facts import NumberFacts
 from mgvae.errors import CodecWarning
 from mgvae.files import open_source
 from mgvae.samplers import look, read_target, rows_to_make
-from mgvae.streams import InBatches, Labels
+from mgvae.streams import InBatches, LabelReader
 from tests.codec.random_tables import Spreadsheet, spreadsheets
 from tests.streams.tables import cut
 
@@ -101,7 +101,7 @@ def test_repeated_identifiers_that_were_asked_for_do_not_depend_on_batches() -> 
 )
 def test_labels_are_those_of_an_array(labels: Any) -> None:
     column = labels if isinstance(labels, pa.Array) else pa.array(labels)
-    found = Labels("y")
+    found = LabelReader("y")
     for start in range(4):
         found.observe(column.slice(start, 1))
     classes, codes = found.finish()

@@ -18,7 +18,7 @@ from tests.streams.tables import FAST, table_of
 
 
 def broken(table: pa.Table, passes: int) -> Callable[[], Iterator[pa.RecordBatch]]:
-    """Give batches that end with an error after some whole passes."""
+    """Return batches that end with an error after some whole passes."""
     calls = []
 
     def batches() -> Iterator[pa.RecordBatch]:

@@ -72,7 +72,7 @@ def test_texts_that_no_row_shows_are_not_kept():
 
 def test_fuzzed_inputs():
     """A small part of the long run; any failure prints its seed."""
-    script = Path(__file__).parent.parent / "benchmarks" / "fuzz_inputs.py"
+    script = Path(__file__).parents[2] / "benchmarks" / "fuzz_inputs.py"
     if not script.exists():
         pytest.skip("the benchmarks are not at hand")
     found = subprocess.run(

@@ -10,7 +10,7 @@ from mgvae import MGVAE
 
 @pytest.fixture(params=["adult", "bank"])
 def table(request, data_folder):
-    """Give 6,000 rows, and which of them are of the minority."""
+    """Return 6,000 rows, and which of them are of the minority."""
     if request.param == "bank":
         real = pd.read_csv(data_folder("mixed/bank-full.csv.gz"), sep=";")
     else:

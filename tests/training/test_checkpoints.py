@@ -38,7 +38,7 @@ class CutError(Exception):
 
 
 def cut_at(call: int):
-    """Give a callback that fails at one of its calls."""
+    """Return a callback that fails at one of its calls."""
     left = [call]
 
     def callback(stage, done, total, terms):

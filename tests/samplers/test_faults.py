@@ -150,7 +150,7 @@ def photos(tmp_path):
 
 @pytest.fixture
 def full_disk(tmp_path, monkeypatch):
-    """Give a folder in which nothing can be brought to the disk."""
+    """Return a folder in which nothing can be brought to the disk."""
     folder = tmp_path / "full"
     folder.mkdir()
     real = os.fsync

@@ -222,7 +222,7 @@ def test_the_file_is_plain(saved):
     assert others == ["class.0.centres"]
 
 
-@pytest.mark.parametrize("path", sorted((HERE / "files").glob("model-v*.safetensors")), ids=str)
+@pytest.mark.parametrize("path", sorted(HERE.glob("model-v*.safetensors")), ids=str)
 def test_files_of_every_schema_version_load(path):
     sampler = MGVAE.load(path)
     made = sampler.generate(40, "yes", random_state=0)
@@ -584,7 +584,7 @@ def test_long_beginnings_of_identifiers_are_not_repeated(tmp_path):
 
 def test_fuzzed_files():
     """A small part of the long run; any failure prints its seed."""
-    script = HERE.parent / "benchmarks" / "fuzz_models.py"
+    script = HERE.parents[1] / "benchmarks" / "fuzz_models.py"
     if not script.exists():
         pytest.skip("the benchmarks are not at hand")
     found = subprocess.run(

@@ -23,7 +23,7 @@ from mgvae import MGVAE
 from mgvae.compare import compare
 from tests.deadly import DeadlyNetwork
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 WORKER = "MGVAE_TEST_WORKER"  # set in the environment of workers alone
 QUICK = {"random_state": 0, "pretrain_steps": 20, "finetune_steps": 15}
 COMPARED = {"models": ["logistic"], "methods": ["ROS"], "folds": 2, "repeats": 1}
