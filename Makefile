@@ -14,6 +14,7 @@ test: lint types unit
 lint: $(VENV)/.installed-paper
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo
 
 types: $(VENV)/.installed-paper
 	$(BIN)/mypy

@@ -35,7 +35,7 @@ class TimedLoss(torch.nn.CrossEntropyLoss):
 
 
 def blocks(times: list[float]) -> list[float]:
-    """Give the seconds that blocks of steps took, from the time of each step."""
+    """Return the seconds that blocks of steps took, from the time of each step."""
     return [late - early for early, late in pairwise(times[::BLOCK])]
 
 

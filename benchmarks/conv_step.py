@@ -31,7 +31,7 @@ STEPS, ROUNDS = 2, 6
 
 
 def bare_products() -> Callable[[], None]:
-    """Give a function that does STEPS times one step's convolutions, products and gradients."""
+    """Return a function that does STEPS times one step's convolutions, products and gradients."""
     generator = torch.Generator().manual_seed(0)
 
     def numbers(*shape: int) -> torch.Tensor:
@@ -83,7 +83,7 @@ def bare_products() -> Callable[[], None]:
 
 
 def training_steps(change: Callable[[VAE], None] = lambda _: None) -> Callable[[], None]:
-    """Give a function that takes STEPS steps of the library's own pre-training."""
+    """Return a function that takes STEPS steps of the library's own pre-training."""
     size = int(np.prod(SHAPE))
     rows = torch.randint(
         0, 256, (500, size), generator=torch.Generator().manual_seed(0), dtype=torch.uint8

@@ -115,7 +115,7 @@ def table(rng: Rng) -> tuple[Any, Any]:
 
 
 def fingerprint(value: Any) -> Any:
-    """Give what must not change of an input."""
+    """Return what must not change of an input."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.dtype.str, value.tobytes()
     return repr(value)
@@ -130,7 +130,7 @@ def fuzz_tables(rng: Rng, _folder: Path) -> None:
     before = fingerprint(X), fingerprint(y)
     tiny: dict[str, Any] = {"hidden_sizes": (3,), "latent_size": 2, "random_state": 0}
     if rng.random() < 0.7:
-        sampler: Any = MGVAE(**tiny, pretrain_steps=1, finetune_steps=1, fisher_samples=2)
+        sampler: Any = MGVAE(**tiny, pretrain_steps=1, finetune_steps=1)
     else:
         sampler = CVAE(**tiny, steps=1)
     if rng.random() < 0.3:
@@ -148,7 +148,7 @@ def fuzz_parameters(rng: Rng, _folder: Path) -> None:
     """Odd values of parameters."""
     X, y = rng.normal(size=(24, 3)), np.arange(24) % 4 == 0
     small: dict[str, Any] = {"hidden_sizes": (3,), "pretrain_steps": 1, "finetune_steps": 1}
-    sampler = MGVAE(**small, latent_size=2, random_state=0, fisher_samples=2)
+    sampler = MGVAE(**small, latent_size=2, random_state=0)
     names = sorted(
         set(sampler.get_params()) - {"callback", "n_jobs", "n_threads", "network", "verbose"}
     )
@@ -285,7 +285,7 @@ def documented(error: Exception) -> bool:
 
 
 def states() -> tuple[Any, ...]:
-    """Give the global random states."""
+    """Return the global random states."""
     numpy = np.random.get_state()[1].tobytes()  # noqa: NPY002
     return random.getstate(), numpy, torch.get_rng_state().numpy().tobytes()
 

@@ -115,7 +115,7 @@ def bases(folder: Path) -> list[Path]:
         (MGVAE(**fast), table, y),
         (MGVAE(**fast, column_types={"whole": "ordinal"}), frame, y),
         (MGVAE(**fast), pl.from_pandas(frame).with_columns(pl.col("level").cast(pl.String)), y),
-        (MGVAE(**fast, scaling="minmax", identifiers="missing"), table.drop_columns(["when"]), y),
+        (MGVAE(**fast, recipe="paper-tables", identifiers="missing"), table.drop_columns(["when"]), y),
         (MGVAE(**fast, generation="translate"), rng.choice(["aa", "b"], (n, 3)), many),
         (MGVAE(**fast, generation="responsibility"), rng.normal(size=(n, 4)), many),
         (CVAE(**tiny, steps=2), rng.normal(size=(n, 3)).astype(np.float32), y),
@@ -443,7 +443,7 @@ def attempt(path: Path, out: Path, clock: Clock) -> str:
     finally:
         clock.tick()
     outcome = "loaded"
-    for code in list(sampler._generators)[:3]:
+    for code in list(sampler.state_.generators)[:3]:
         label = sampler.classes_[code]
         try:
             sampler.generate(3, label, random_state=0)

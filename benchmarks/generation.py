@@ -23,7 +23,7 @@ WANTED = {"20 numbers": 500_000, "adult, pandas": 100_000, "adult, Arrow": 100_0
 
 
 def numbers():
-    """Give 20 numeric columns with different tails, 2,000 of 20,000 rows of the minority."""
+    """Return 20 numeric columns with different tails, 2,000 of 20,000 rows of the minority."""
     rng = np.random.default_rng(0)
     y = np.arange(20_000) < 2_000
     X = rng.normal(size=(len(y), 20)) @ rng.normal(size=(20, 20)) + y[:, None]
@@ -32,7 +32,7 @@ def numbers():
 
 
 def adult():
-    """Give Adult, or a table of the same make."""
+    """Return Adult, or a table of the same make."""
     if "MGVAE_DATA" in os.environ:
         from mgvae_paper.real_tables import read_labelled_table
 

@@ -120,7 +120,7 @@ class _Clock:
 
 
 def _memory(which: str) -> int:
-    """Give the bytes of a kind of memory; ``VmHWM`` is the most that was resident at any time."""
+    """Return the bytes of a kind of memory; ``VmHWM`` is the most that was resident at any time."""
     status = Path("/proc/self/status").read_text()
     return 1024 * int(status.split(f"{which}:")[1].split()[0])
 

@@ -25,7 +25,7 @@ CASES = {
 
 
 def resident() -> float:
-    """Give the memory that the process holds now, in MiB (its peak where /proc is not there)."""
+    """Return the memory that the process holds now, in MiB (its peak where /proc is not there)."""
     gc.collect()
     status = Path("/proc/self/status")
     if status.exists():

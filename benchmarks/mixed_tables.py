@@ -31,7 +31,7 @@ ADULT = [
 
 
 def adult(folder):
-    """Give adult's official training and test files."""
+    """Return adult's official training and test files."""
     options = {"names": ADULT, "skipinitialspace": True, "na_values": "?"}
     train = pd.read_csv(folder / "mixed/adult.data.gz", **options)
     test = pd.read_csv(folder / "mixed/adult.test.gz", skiprows=1, **options)
@@ -40,7 +40,7 @@ def adult(folder):
 
 
 def bank(folder):
-    """Give a stratified split of bank-full."""
+    """Return a stratified split of bank-full."""
     table = pd.read_csv(folder / "mixed/bank-full.csv.gz", sep=";")
     X, y = table.drop(columns="y"), table["y"] == "yes"
     X_train, X_test, y_train, y_test = train_test_split(
@@ -63,7 +63,7 @@ def check_schema(real, synthetic):
 
 
 def distances(real, synthetic):
-    """Give each column's distance between two tables."""
+    """Return each column's distance between two tables."""
     found = {}
     for name in real:
         a, b = real[name], synthetic[name]

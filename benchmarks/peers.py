@@ -84,7 +84,7 @@ def ours(name):
 
 
 def smote():
-    """Give SMOTE, or SMOTENC where there are categories."""
+    """Return SMOTE, or SMOTENC where there are categories."""
     from imblearn.over_sampling import SMOTE, SMOTENC
 
     def resample(X, y):

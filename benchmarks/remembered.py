@@ -27,7 +27,7 @@ STEPS, BATCH, LATENT, SEEDS = 600, 64, 10, 3
 
 
 def trained(rows, n_exemplars, n_remembered, seed):
-    """Give a pre-trained model and the milliseconds of a step."""
+    """Return a pre-trained model and the milliseconds of a step."""
     spans = [Span("image", 64, "sigmoid", "bernoulli")]
     vae = build(
         lambda: VAE(mlp_bodies(64, (128, 128), LATENT), Likelihood(spans), LATENT),
@@ -42,7 +42,7 @@ def trained(rows, n_exemplars, n_remembered, seed):
 
 @torch.no_grad()
 def score(vae, rows):
-    """Give Eq. 4 against all rows, averaged over rows and noise."""
+    """Return Eq. 4 against all rows, averaged over rows and noise."""
     generator = torch.Generator().manual_seed(0)
     noise = torch.randn(len(rows), LATENT, generator=generator)
     return -elbo(vae, rows, noise, vae.mean(rows)).terms()["loss"].item()

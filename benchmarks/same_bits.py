@@ -48,7 +48,7 @@ from mgvae import CGAN, CVAE, MGVAE, BalancedClassifier, TorchClassifier, balanc
 
 Parts = dict[str, Any]
 CASES: dict[str, Callable[[], Parts]] = {}
-FILES = Path(__file__).resolve().parent.parent / "tests" / "files"
+FILES = Path(__file__).resolve().parent.parent / "tests" / "storage"
 CHANGING = {"seconds", "created", "versions"}  # keys of plain data that differ between equal runs
 SMALL = {"hidden_sizes": (16, 16), "batch_size": 32}
 SHORT = {"pretrain_steps": 30, "finetune_steps": 15, "n_exemplars": 16, "latent_size": 3, **SMALL}
@@ -99,7 +99,7 @@ def sha(value: Any) -> str:
 
 
 def pieces(value: Any) -> Iterator[bytes]:
-    """Give the bytes that make up a value, with what is needed to tell it from any other."""
+    """Return the bytes that make up a value, with what is needed to tell it from any other."""
     match value:
         case np.ndarray() | np.generic():
             yield f"array {value.dtype.str} {value.shape};".encode()
@@ -173,7 +173,7 @@ def stripped_text(text: str) -> str:
 
 
 def model_content(path: str | Path) -> Parts:
-    """Give tensors and metadata of a model file, without versions, date and checksum."""
+    """Return tensors and metadata of a model file, without versions, date and checksum."""
     from safetensors import safe_open
 
     with safe_open(path, "pt") as file:
@@ -189,12 +189,12 @@ def model_content(path: str | Path) -> Parts:
 
 
 def numbers(n: int = 160, share: float = 0.8, seed: int = 0) -> tuple[Any, Any]:
-    """Give a table of numbers with two classes."""
+    """Return a table of numbers with two classes."""
     return make_classification(n, 6, weights=[share], class_sep=1.5, random_state=seed)
 
 
 def three_classes() -> tuple[Any, Any]:
-    """Give a table with a majority and two smaller classes, labelled in words."""
+    """Return a table with a majority and two smaller classes, labelled in words."""
     X, y = make_classification(
         180, 5, n_informative=4, n_redundant=0, n_classes=3, weights=[0.6, 0.25], random_state=1
     )
@@ -202,7 +202,7 @@ def three_classes() -> tuple[Any, Any]:
 
 
 def mixed_columns(n: int = 120) -> dict[str, Any]:
-    """Give columns of every kind, with missing cells, as lists that any container takes."""
+    """Return columns of every kind, with missing cells, as lists that any container takes."""
     rng = np.random.default_rng(5)
     days = np.datetime64("2021-03-01T00:00:00", "us") + rng.integers(0, 900, n) * 86_400_000_000
     return {
@@ -218,12 +218,12 @@ def mixed_columns(n: int = 120) -> dict[str, Any]:
 
 
 def mixed_target(n: int = 120) -> list[str]:
-    """Give the classes of the mixed table: every fifth row is of the minority."""
+    """Return the classes of the mixed table: every fifth row is of the minority."""
     return ["yes" if i % 5 == 0 else "no" for i in range(n)]
 
 
 def mixed(container: str) -> tuple[Any, Any]:
-    """Give the mixed table in a container, and its classes."""
+    """Return the mixed table in a container, and its classes."""
     columns, y = mixed_columns(), mixed_target()
     if container == "polars":
         return pl.DataFrame(columns), pl.Series("y", y)
@@ -235,14 +235,14 @@ def mixed(container: str) -> tuple[Any, Any]:
 
 
 def grey_images() -> tuple[Any, Any]:
-    """Give scikit-learn's digits 3 and 8 as bytes, few of the second."""
+    """Return scikit-learn's digits 3 and 8 as bytes, few of the second."""
     X, y = load_digits(return_X_y=True)
     few = np.concatenate([np.flatnonzero(y == 3)[:60], np.flatnonzero(y == 8)[:15]])
     return (X[few] * 15.9375).astype(np.uint8).reshape(-1, 8, 8), y[few]
 
 
 def colour_images(side: int = 16) -> tuple[Any, Any]:
-    """Give patches of colour: blue ones and a few red ones, channels last."""
+    """Return patches of colour: blue ones and a few red ones, channels last."""
     rng = np.random.default_rng(11)
     X = rng.integers(0, 60, (40, side, side, 3))
     y = np.repeat(["blue", "red"], [30, 10])
@@ -277,7 +277,7 @@ def outcome(sampler: Any, X: Any, y: Any, label: Any = None) -> Parts:
 
 
 def translated(sampler: Any, X: Any, y: Any) -> Parts:
-    """Give the outcome, and translations of the first majority rows to the first other class."""
+    """Return the outcome, and translations of the first majority rows to the first other class."""
     parts = outcome(sampler, X, y)
     label = next(known for known, n in sampler.sampling_strategy_.items() if n > 0)
     rows = np.flatnonzero(np.asarray(y) == sampler.majority_)[:6]
@@ -650,7 +650,7 @@ def checkpoints(name: str, cuts: Iterable[int], **changes: Any) -> Parts:
 
 
 def mixed_table() -> pa.Table:
-    """Give the mixed table with its classes as one more column."""
+    """Return the mixed table with its classes as one more column."""
     return pa.table(mixed_columns() | {"y": mixed_target()})
 
 
@@ -788,7 +788,7 @@ def metrics() -> Parts:
 
 
 def without_times(report: Any) -> Any:
-    """Give a quality report without times and versions."""
+    """Return a quality report without times and versions."""
     training = [dataclasses.replace(stage, seconds=0.0) for stage in report.training]
     return dataclasses.replace(report, training=training, versions={"mgvae": "_"})
 
@@ -1105,7 +1105,7 @@ def run_all(names: Iterable[str]) -> dict[str, str]:
 
 
 def differences(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Give a line for each name whose hash changed or is missing."""
+    """Return a line for each name whose hash changed or is missing."""
     lines = [f"missing  {name}" for name in before if name not in now]
     return lines + [
         f"changed  {name}" for name in before if name in now and now[name] != before[name]

@@ -38,7 +38,7 @@ CURVES = {
 
 
 def data(rows, columns, classes, minority):
-    """Give correlated numbers, and classes of which the first has all rows that are left."""
+    """Return correlated numbers, and classes of which the first has all rows that are left."""
     rng = np.random.default_rng(0)
     y = np.zeros(rows, np.int64)
     y[: (classes - 1) * minority] = np.repeat(np.arange(1, classes), minority)
@@ -49,7 +49,7 @@ def data(rows, columns, classes, minority):
 
 
 def peak_mb():
-    """Give the peak of this process's memory."""
+    """Return the peak of this process's memory."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -114,7 +114,7 @@ def collect():
 
 
 def curve_of(found, curve):
-    """Give the values of a curve that are measured, and the points at them."""
+    """Return the values of a curve that are measured, and the points at them."""
     keys = {value: json.dumps({**USUAL, curve: value}) for value in CURVES[curve]}
     values = [value for value, key in keys.items() if key in found]
     return values, [found[keys[value]] for value in values]
@@ -156,7 +156,7 @@ def draw(found):
 
 
 def plan(found, rows, minority, cores, price, disk):
-    """Give a plan from the measured rates, as a Markdown table."""
+    """Return a plan from the measured rates, as a Markdown table."""
     values, points = curve_of(found, "rows")
     per_row = {
         name: (points[-1][name] - points[0][name]) / (values[-1] - values[0])

@@ -40,7 +40,7 @@ class Comparison(NamedTuple):
 
 
 def matrix_products() -> Callable[[], list[float]]:
-    """Give a function that does the products of training steps and notes the time of blocks."""
+    """Return a function that does the products of training steps and notes the time of blocks."""
     generator = torch.Generator().manual_seed(0)
 
     def matrix(rows: int, columns: int) -> torch.Tensor:
@@ -76,7 +76,7 @@ def matrix_products() -> Callable[[], list[float]]:
 
 
 def training_steps(rows: torch.Tensor) -> Callable[[], list[float]]:
-    """Give a function that runs the library's own pre-training and notes the time of blocks."""
+    """Return a function that runs the library's own pre-training and notes the time of blocks."""
     spans = [Span("image", WIDTH, "sigmoid", "squared_error")]
     vae = build(
         lambda: VAE(mlp_bodies(WIDTH, (HIDDEN, HIDDEN), LATENT), Likelihood(spans), LATENT),
@@ -105,7 +105,7 @@ def compare(first: Callable[[], list[float]], second: Callable[[], list[float]])
 
 
 def _fastest(times: list[float]) -> float:
-    """Give the milliseconds per step of the fastest block."""
+    """Return the milliseconds per step of the fastest block."""
     return min(late - early for early, late in pairwise(times)) / BLOCK * 1e3
 
 

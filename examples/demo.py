@@ -26,7 +26,7 @@ KEPT, DRAWS = 8, 3  # images kept of each minority digit; random draws of them
 
 
 def thinned(seed):
-    """Give digits with few 5-9 to learn from, and all digits to test on."""
+    """Return digits with few 5-9 to learn from, and all digits to test on."""
     X, digit = load_digits(return_X_y=True)
     parts = train_test_split(X, digit, test_size=0.5, stratify=digit, random_state=seed)
     X_train, X_test, digit_train, digit_test = parts
@@ -45,7 +45,7 @@ def samplers(seed):
         "nothing": None,
         "random over-sampling": RandomOverSampler(random_state=seed),
         "SMOTE": SMOTE(random_state=seed),
-        "MGVAE": MGVAE(random_state=seed, scaling="minmax", likelihood="bernoulli"),
+        "MGVAE": MGVAE(random_state=seed, sample_shape=(8, 8), pretrain_steps=2000),
     }
 
 

@@ -26,7 +26,7 @@ ROWS, COLUMNS, JUDGED = 2, 14, 5000
 
 
 def read_mnist(folder, part):
-    """Give images and digits of the ``train`` or ``t10k`` part."""
+    """Return images and digits of the ``train`` or ``t10k`` part."""
     with gzip.open(folder / f"{part}-images-idx3-ubyte.gz") as file:
         images = np.frombuffer(file.read(), np.uint8, offset=16).reshape(-1, 28, 28)
     with gzip.open(folder / f"{part}-labels-idx1-ubyte.gz") as file:
@@ -34,7 +34,7 @@ def read_mnist(folder, part):
 
 
 def slant_and_ink(images):
-    """Give the shear of each image about its centre, and the sum of its pixels."""
+    """Return the shear of each image about its centre, and the sum of its pixels."""
     y, x = np.mgrid[:28, :28]
     ink = images.sum((1, 2)) + 1e-9
     dx = x - ((images * x).sum((1, 2)) / ink)[:, None, None]
@@ -43,7 +43,7 @@ def slant_and_ink(images):
 
 
 def nearest(images, seen):
-    """Give the mean squared distance to the nearest image seen."""
+    """Return the mean squared distance to the nearest image seen."""
     a, b = (part.reshape(len(part), -1) for part in (images, seen))
     squared = (a**2).sum(1)[:, None] - 2 * a @ b.T + (b**2).sum(1)
     return squared.min(1).mean()
@@ -90,8 +90,6 @@ def celeba(data, path):
         random_state=0,
         pretrain_steps=3500,
         finetune_steps=350,
-        finetune_learning_rate=3e-3,
-        fisher_samples=30,
         temperature=0.7,
         sampling_strategy=dict.fromkeys(np.unique(train.labels).tolist(), many + 1),
     ).fit(train.images, train.labels)

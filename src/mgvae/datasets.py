@@ -103,11 +103,11 @@ class BalancedDataset(Dataset[tuple[Any, Any]]):
         return len(self.classes) * self._largest
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        """Give one sample and its class; a loader asks for whole batches, which is faster."""
+        """Return one sample and its class; a loader asks for whole batches, which is faster."""
         return self.__getitems__([index])[0]
 
     def __getitems__(self, indices: Sequence[int]) -> list[tuple[Any, Any]]:
-        """Give a batch of samples and classes, generating what is needed at once."""
+        """Return a batch of samples and classes, generating what is needed at once."""
         found: dict[int, tuple[Any, Any]] = {}
         wanted: dict[int, list[int]] = {}
         for place, index in enumerate(indices):
@@ -133,7 +133,7 @@ class BalancedDataset(Dataset[tuple[Any, Any]]):
         return index % len(self)
 
     def _seed(self, positions: list[int]) -> np.random.SeedSequence:
-        """Give a seed that differs whenever samples are asked for again."""
+        """Return a seed that differs whenever samples are asked for again."""
         worker = get_worker_info()
         base = 0 if worker is None else worker.seed - worker.id
         visits = self._visits[positions].tolist()

@@ -27,7 +27,7 @@ from mgvae.common.runtime import build, torch_generator
 from mgvae.methods.method import Job
 from mgvae.methods.mgvae.classes import Pretrained
 from mgvae.methods.mgvae.method import MajorityGuided
-from mgvae.methods.mgvae.settings import Settings
+from mgvae.methods.mgvae.settings import MGVAESettings
 from mgvae.methods.settings import as_plain
 from mgvae.training import History
 from mgvae_paper.machine import as_json, plain_settings
@@ -47,7 +47,7 @@ __all__ = [
 Generative = MGVAE | CVAE | CGAN
 """The samplers of the library."""
 
-AFTERWARDS = tuple(f.name for f in fields(Settings) if f.metadata["decides"] != "pre-training")
+AFTERWARDS = tuple(f.name for f in fields(MGVAESettings) if f.metadata["decides"] != "pre-training")
 """Settings that fine-tuning and generation use alone: one pre-training serves all values."""
 
 

@@ -189,7 +189,7 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give the class of each row, as ``decide`` says.
+        """Return the class of each row, as ``decide`` says.
 
         Parameters
         ----------
@@ -209,7 +209,7 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
 
     @available_if(_can_tell)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
-        """Give the probability of each class at the true shares of the classes.
+        """Return the probability of each class at the true shares of the classes.
 
         Parameters
         ----------

@@ -24,7 +24,7 @@ class TrainingRows:
     weight: Tensor | None
 
     def select(self, positions: NDArray[np.intp]) -> "TrainingRows":
-        """Give some of the rows."""
+        """Return some of the rows."""
         picked = torch.from_numpy(positions).to(self.y.device)
         weight = None if self.weight is None else self.weight.index_select(0, picked)
         return TrainingRows(self.X.index_select(0, picked), self.y.index_select(0, picked), weight)
@@ -84,7 +84,7 @@ def fresh_epochs(
     seeds: np.random.SeedSequence,
     borrowed: float = 0.0,
 ) -> Callable[[], TrainingRows]:
-    """Give a function that balances rows anew for every epoch.
+    """Return a function that balances rows anew for every epoch.
 
     Every class has as many rows as the largest. Of a smaller one, a part is generated, and the
     rest are real rows, all of them, each as often as the others as far as the number allows. To
@@ -145,7 +145,7 @@ def fresh_epochs(
 def _differences(
     rows: TrainingRows, members: NDArray[np.intp], most: float, rng: np.random.Generator
 ) -> Callable[[int], Tensor]:
-    """Give a function that draws parts of differences between neighbouring rows of one class."""
+    """Return a function that draws parts of differences between neighbouring rows of one class."""
     kept = rng.permutation(members)[:MOST_GUIDES]
     X = rows.select(kept).X
     flat = X.flatten(1).cpu()

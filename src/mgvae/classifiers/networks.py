@@ -72,7 +72,7 @@ class ResNet20(nn.Module):
         self.head = head(64, n_classes)
 
     def forward(self, images: Tensor) -> Tensor:
-        """Give the outputs for images of shape (n, channels, height, width)."""
+        """Return the outputs for images of shape (n, channels, height, width)."""
         features: Tensor = self.stages(self.stem(images))  # (n, 64, height / 4, width / 4)
         outputs: Tensor = self.head(features.mean(dim=(2, 3)))
         return outputs

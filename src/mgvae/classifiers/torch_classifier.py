@@ -295,7 +295,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return fresh_epochs(rows, make, self.synthetic_share, shape, for_epochs, self.borrowed)
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Give the most likely label of each row.
+        """Return the most likely label of each row.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return labels
 
     def predict_proba(self, X: Any) -> NDArray[np.floating]:
-        """Give the probability of each class for each row.
+        """Return the probability of each class for each row.
 
         Parameters
         ----------
@@ -330,7 +330,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return probabilities
 
     def decision_function(self, X: Any) -> NDArray[np.floating]:
-        """Give the logits, or with two classes the log-odds of the second.
+        """Return the logits, or with two classes the log-odds of the second.
 
         Parameters
         ----------
@@ -401,7 +401,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _flat(X: Any, sample_shape: Sequence[int] | None) -> tuple[Any, tuple[int, ...] | None]:
-    """Give images as rows and the shape of one; pixels of type uint8 become parts of 1."""
+    """Return images as rows and the shape of one; pixels of type uint8 become parts of 1."""
     shape = None if sample_shape is None else tuple(int(size) for size in sample_shape)
     if getattr(X, "ndim", 0) > 2:
         X = np.asarray(X)

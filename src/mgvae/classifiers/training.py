@@ -163,7 +163,7 @@ def train_network(
 def outputs_of(
     network: nn.Module, X: NDArray[np.floating], sample_shape: tuple[int, ...]
 ) -> NDArray[np.floating]:
-    """Give the network's outputs for all rows."""
+    """Return the network's outputs for all rows."""
     like = next(network.parameters())
     outputs: NDArray[np.floating] = (
         _outputs(network, as_samples(X, sample_shape, like.device).to(like)).cpu().numpy()
@@ -179,7 +179,7 @@ def _outputs(network: nn.Module, X: Tensor) -> Tensor:
 
 
 def _batches(n: int, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:
-    """Give positions of rows, epoch after epoch, each epoch in a new order."""
+    """Return positions of rows, epoch after epoch, each epoch in a new order."""
     while True:
         yield from torch.randperm(n, generator=generator).split(batch_size)  # type: ignore[no-untyped-call]
 

@@ -162,6 +162,6 @@ def balance_table(
 
 
 def _settings(sampler: "MGVAE") -> dict[str, Any]:
-    """Give the parameters as JSON can hold them."""
+    """Return the parameters as JSON can hold them."""
     parameters = sampler.get_params().items()
     return {k: v if isinstance(v, str | int | float | None) else str(v) for k, v in parameters}

@@ -169,7 +169,7 @@ def compare(
 
 
 def _codes(column: Any) -> Any:
-    """Give the cells as numbers, equal where cells are; missing ones are a group of their own."""
+    """Return the cells as numbers, equal where cells are; missing ones are a group of their own."""
     import pyarrow.compute as pc
 
     return pc.fill_null(column.combine_chunks().dictionary_encode().indices, -1).to_numpy()

@@ -119,7 +119,7 @@ def _find_labels(sampler: Any, wanted: list[str] | None) -> list[Any] | None:
 def _majority_images(
     folder: str, majority: str, codec: "ImageCodec", rows: int, seed: int | None
 ) -> "NDArray[np.generic]":
-    """Give some images of the majority's folder, as the model knows them."""
+    """Return some images of the majority's folder, as the model knows them."""
     import numpy as np
 
     from mgvae.images import read_folder

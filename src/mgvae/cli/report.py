@@ -192,7 +192,7 @@ def _read_new(
 
 
 def _like(table: "pa.Table", loaded: "Loaded", path: str) -> "pa.Table":
-    """Give the columns of INPUT, in their order and with their types."""
+    """Return the columns of INPUT, in their order and with their types."""
     import pyarrow as pa
 
     wanted = loaded.table.schema

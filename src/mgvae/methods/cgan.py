@@ -28,7 +28,7 @@ from mgvae.common.rows import EncodedRows, block_sizes
 from mgvae.common.runtime import build, torch_generator
 from mgvae.errors import CollapseError, CollapseWarning, ParameterError
 from mgvae.methods.cvae import one_hot
-from mgvae.methods.method import Job, Layout, Learned, Made, RowGenerator
+from mgvae.methods.method import DataLayout, Job, Learned, Made, RowGenerator
 from mgvae.methods.settings import (
     COUNT,
     POSITIVE,
@@ -47,8 +47,8 @@ from mgvae.training.checkpoints import StageFile
 
 __all__ = [
     "GAN",
+    "CGANSettings",
     "ConditionalGAN",
-    "Settings",
     "fit_adversarial",
     "generate_adversarial",
     "spread",
@@ -59,7 +59,7 @@ _ALIKE = 0.05  # collapsed: generated rows this many times closer together than 
 
 
 @dataclass(frozen=True)
-class Settings:
+class CGANSettings:
     """All that decides what a conditional GAN learns and makes; see :class:`mgvae.CGAN`."""
 
     network: Literal["auto", "mlp", "dcgan"] = setting(
@@ -82,7 +82,7 @@ class Settings:
 class ConditionalGAN:
     """The conditional GAN on encoded rows."""
 
-    settings: Settings
+    settings: CGANSettings
 
     def learn(self, job: Job) -> Learned:
         """Let the two networks play on all classes, and look whether a class has collapsed."""
@@ -105,7 +105,7 @@ class ConditionalGAN:
             self._look_for_collapse(job, code, generator, for_collapse)
         return Learned(generators, [history])
 
-    def model(self, layout: Layout) -> "GAN":
+    def model(self, layout: DataLayout) -> "GAN":
         """Lay out both networks."""
         settings, n_classes = self.settings, len(layout.names)
         likelihood = Likelihood(layout.spans)
@@ -124,7 +124,7 @@ class ConditionalGAN:
 
     def revive(
         self,
-        layout: Layout,
+        layout: DataLayout,
         code: int,
         model: nn.Module,
         tensors: Mapping[str, Tensor],  # noqa: ARG002
@@ -302,7 +302,7 @@ def fit_adversarial(
 
 
 def _judge(discriminator: nn.Module, real: Tensor, fake: Tensor, condition: Tensor) -> Tensor:
-    """Give the logits of real and fake rows, in one pass.
+    """Return the logits of real and fake rows, in one pass.
 
     Batch normalisation must not mix the two, or fakes would be judged by other statistics when the
     generator learns than when the discriminator does: then there are two passes.
@@ -348,7 +348,7 @@ def generate_adversarial(
 
 
 def spread(rows: Tensor) -> float:
-    """Give the root mean squared distance between two rows.
+    """Return the root mean squared distance between two rows.
 
     Examples
     --------

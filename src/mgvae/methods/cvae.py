@@ -23,7 +23,7 @@ from torch.nn import functional
 
 from mgvae.common.rows import EncodedRows, block_sizes
 from mgvae.common.runtime import build, torch_generator
-from mgvae.methods.method import Job, Layout, Learned, Made, RowGenerator
+from mgvae.methods.method import DataLayout, Job, Learned, Made, RowGenerator
 from mgvae.methods.mgvae.generation import DecoderOutput
 from mgvae.methods.mgvae.learning import adam
 from mgvae.methods.settings import (
@@ -43,8 +43,8 @@ from mgvae.training import Callback, History, Player, train
 from mgvae.training.checkpoints import StageFile
 
 __all__ = [
+    "CVAESettings",
     "ConditionalVAE",
-    "Settings",
     "fit_conditional",
     "generate_conditional",
     "one_hot",
@@ -53,7 +53,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Settings:
+class CVAESettings:
     """All that decides what a conditional VAE learns and makes; see :class:`mgvae.CVAE`."""
 
     network: Network = setting(
@@ -78,7 +78,7 @@ class Settings:
 class ConditionalVAE:
     """The conditional VAE on encoded rows."""
 
-    settings: Settings
+    settings: CVAESettings
 
     def learn(self, job: Job) -> Learned:
         """Learn all classes at once."""
@@ -100,7 +100,7 @@ class ConditionalVAE:
             {code: self.revive(job.layout, code, vae, {}) for code in job.targets}, [history]
         )
 
-    def model(self, layout: Layout) -> VAE:
+    def model(self, layout: DataLayout) -> VAE:
         """Lay out the VAE."""
         settings = self.settings
         bodies = choose_bodies(
@@ -116,7 +116,7 @@ class ConditionalVAE:
 
     def revive(
         self,
-        layout: Layout,
+        layout: DataLayout,
         code: int,
         model: nn.Module,
         tensors: Mapping[str, Tensor],  # noqa: ARG002
@@ -135,7 +135,7 @@ class _Conditional:
     vae: VAE
     majority: Tensor
     condition: Tensor
-    settings: Settings
+    settings: CVAESettings
 
     def generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
         encoded = generate_conditional(
@@ -163,7 +163,7 @@ class _Conditional:
 
 
 def one_hot(codes: NDArray[np.int64], n_classes: int) -> Tensor:
-    """Give class codes as rows of zeros and a one.
+    """Return class codes as rows of zeros and a one.
 
     Examples
     --------

@@ -20,8 +20,8 @@ from mgvae.training.team import Team
 
 __all__ = [
     "SMALLER",
+    "DataLayout",
     "Job",
-    "Layout",
     "Learned",
     "Made",
     "Method",
@@ -69,7 +69,7 @@ class RowGenerator(Protocol):
 
 
 @dataclass(frozen=True)
-class Layout:
+class DataLayout:
     """What a model needs to know of the data before it sees a row.
 
     Attributes
@@ -105,7 +105,7 @@ class Job:
 
     Attributes
     ----------
-    layout : Layout
+    layout : DataLayout
         What the rows are.
     rows : EncodedRows
         All encoded rows.
@@ -127,7 +127,7 @@ class Job:
         The processes that train together, if there are several.
     """
 
-    layout: Layout
+    layout: DataLayout
     rows: EncodedRows
     members: list[Positions]
     targets: list[int]
@@ -187,11 +187,11 @@ class Method(Protocol):
     def learn(self, job: Job) -> Learned:
         """Learn from encoded rows."""
 
-    def model(self, layout: Layout) -> nn.Module:
+    def model(self, layout: DataLayout) -> nn.Module:
         """Lay out the model that is trained."""
 
     def revive(
-        self, layout: Layout, code: int, model: nn.Module, tensors: Mapping[str, Tensor]
+        self, layout: DataLayout, code: int, model: nn.Module, tensors: Mapping[str, Tensor]
     ) -> RowGenerator:
         """Undo :meth:`RowGenerator.stored` for a class."""
 

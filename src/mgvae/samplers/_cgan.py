@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from mgvae.codec import KindName, NumericScale
 from mgvae.codec.samples import CodecOptions, Samples, SampleShape
-from mgvae.methods.cgan import ConditionalGAN, Settings
+from mgvae.methods.cgan import CGANSettings, ConditionalGAN
 from mgvae.methods.settings import check_settings, complete, parameter_rules
 from mgvae.samplers._base import GenerativeSampler, refuse_network
 from mgvae.samplers._checkpoint import CheckpointPlace
@@ -80,7 +80,7 @@ class CGAN(GenerativeSampler):
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         **GenerativeSampler._parameter_constraints,
-        **parameter_rules(Settings, auto=False),
+        **parameter_rules(CGANSettings, auto=False),
         "scaling": [StrOptions({"quantile", "minmax", "symmetric", "identity"})],
     }
 
@@ -135,11 +135,11 @@ class CGAN(GenerativeSampler):
         """Return what learns such samples."""
         if self.network == "dcgan" and len(samples.shape) == 1:
             refuse_network(self.network)
-        return self.method_of(complete(Settings, {}, self.get_params(deep=False)))
+        return self.method_of(complete(CGANSettings, {}, self.get_params(deep=False)))
 
     def method_of(self, settings: Mapping[str, Any]) -> ConditionalGAN:
         """Return what learns with given settings, which are complete."""
-        found = Settings(**settings)
+        found = CGANSettings(**settings)
         check_settings(found)
         return ConditionalGAN(found)
 

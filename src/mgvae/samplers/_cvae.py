@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from mgvae.codec import KindName, LikelihoodName, NumericScale
 from mgvae.codec.samples import CodecOptions, Samples, SampleShape
-from mgvae.methods.cvae import ConditionalVAE, Settings
+from mgvae.methods.cvae import ConditionalVAE, CVAESettings
 from mgvae.methods.mgvae.generation import DecoderOutput
 from mgvae.methods.settings import check_settings, complete, is_auto, parameter_rules
 from mgvae.networks import Network, Precision
@@ -81,7 +81,7 @@ class CVAE(GenerativeSampler):
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         **GenerativeSampler._parameter_constraints,
-        **parameter_rules(Settings),
+        **parameter_rules(CVAESettings),
         "likelihood": [StrOptions({"auto", "gaussian", "squared_error", "bernoulli"})],
         "scaling": [StrOptions({"quantile", "minmax", "symmetric", "identity"})],
     }
@@ -145,12 +145,12 @@ class CVAE(GenerativeSampler):
         if family == "table" and self.network in ("cnn", "residual"):
             refuse_network(self.network)
         return self.method_of(
-            complete(Settings, CVAE_DEFAULTS[family], self.get_params(deep=False))
+            complete(CVAESettings, CVAE_DEFAULTS[family], self.get_params(deep=False))
         )
 
     def method_of(self, settings: Mapping[str, Any]) -> ConditionalVAE:
         """Return what learns with given settings, which are complete."""
-        found = Settings(**settings)
+        found = CVAESettings(**settings)
         check_settings(found)
         return ConditionalVAE(found)
 

@@ -13,7 +13,7 @@ from mgvae.errors import ParameterError
 from mgvae.methods.method import Workers
 from mgvae.methods.mgvae.generators import GenerationMode
 from mgvae.methods.mgvae.method import MajorityGuided
-from mgvae.methods.mgvae.settings import Settings
+from mgvae.methods.mgvae.settings import MGVAESettings
 from mgvae.methods.settings import check_settings, complete, is_auto, parameter_rules
 from mgvae.networks import Network, Precision
 from mgvae.samplers._base import Auto, GenerativeSampler, refuse_network
@@ -24,7 +24,7 @@ from mgvae.training import Callback
 __all__ = ["MGVAE"]
 
 _FRACTION = Interval(Real, 0, 1, closed="neither")
-_RULES = parameter_rules(Settings)
+_RULES = parameter_rules(MGVAESettings)
 
 
 class MGVAE(GenerativeSampler):
@@ -197,7 +197,7 @@ class MGVAE(GenerativeSampler):
     }  # fmt: skip
 
     expert_settings: Mapping[str, Any] = {}
-    """Values of :class:`mgvae.methods.mgvae.settings.Settings` that no parameter sets."""
+    """Values of :class:`mgvae.methods.mgvae.settings.MGVAESettings` that no parameter sets."""
 
     def __init__(
         self,
@@ -300,11 +300,11 @@ class MGVAE(GenerativeSampler):
             refuse_network(self.network)
         defaults = {**MGVAE_DEFAULTS[family], **RECIPES[self.recipe]}
         given = self.get_params(deep=False) | self._learning_rates() | self._holding_out()
-        return self.method_of(complete(Settings, defaults, {**given, **self.expert_settings}))
+        return self.method_of(complete(MGVAESettings, defaults, {**given, **self.expert_settings}))
 
     def method_of(self, settings: Mapping[str, Any]) -> MajorityGuided:
         """Return what learns with given settings, which are complete."""
-        found = Settings(**settings)
+        found = MGVAESettings(**settings)
         check_settings(found)
         if found.prior == "standard" and found.generation != "translate":
             raise ParameterError(

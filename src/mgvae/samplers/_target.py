@@ -13,7 +13,7 @@ __all__ = ["read_target", "refuse_missing"]
 
 
 def read_target(y: Any, name: str, *, declared: bool = False) -> tuple[NDArray[Any], bool]:
-    """Give y as a 1-D array of labels, and whether it came as one column per class.
+    """Return y as a 1-D array of labels, and whether it came as one column per class.
 
     What is declared to be classes need not look so.
     """

@@ -24,7 +24,7 @@ from mgvae.codec.samples import Samples, open_samples
 from mgvae.common.progress import progress_bars
 from mgvae.common.rows import EncodedRows, MemoryRows
 from mgvae.common.runtime import enough_memory, resolve_device, seed_sequence, threads
-from mgvae.methods.method import SMALLER, Job, Layout, Learned, Unvaried
+from mgvae.methods.method import SMALLER, DataLayout, Job, Learned, Unvaried
 from mgvae.methods.mgvae.together import outer_team
 from mgvae.samplers._checkpoint import open_checkpoint
 from mgvae.samplers._making import Order, Part, make_parts
@@ -107,7 +107,7 @@ def learn(sampler: "GenerativeSampler", given: Given, seen: Seen) -> np.random.S
     members = [np.flatnonzero(seen.codes == code) for code in range(len(seen.classes))]
     majority = int(np.argmax([len(rows) for rows in members]))
     names = [str(label) for label in seen.classes]
-    layout = Layout(seen.samples.shape, seen.samples.codec.spans, names, majority)
+    layout = DataLayout(seen.samples.shape, seen.samples.codec.spans, names, majority)
     targets = [c for c, label in enumerate(seen.classes) if seen.new_rows.get(label, 0) > 0]
     rows = given.encode(seen.samples) if targets else MemoryRows(torch.empty(0, 0))
     job = Job(layout, rows, members, targets, device, root, workers)

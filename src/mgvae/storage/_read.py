@@ -22,7 +22,7 @@ from mgvae.codec import Fields, ImageCodec, TableCodec
 from mgvae.codec.samples import ImageSamples, Samples, TableSamples
 from mgvae.common.tensor_file import ModelFile, read_file
 from mgvae.errors import DataError, ModelFileError
-from mgvae.methods.method import Layout, Method, RowGenerator, Unvaried
+from mgvae.methods.method import DataLayout, Method, RowGenerator, Unvaried
 from mgvae.storage._plain import lower, restore_settings
 from mgvae.storage._state import FittedState
 from mgvae.storage._templates import KINDS, template
@@ -204,7 +204,7 @@ def _state(samples: Samples, empty: Any, method: Method, given: Fields) -> Fitte
     return FittedState(
         samples=samples,
         template=empty,
-        layout=Layout(samples.shape, samples.codec.spans, names, majority),
+        layout=DataLayout(samples.shape, samples.codec.spans, names, majority),
         classes=classes,
         counts=counts,
         new_rows={classes[i]: n for i, n in enumerate(made) if n},

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mgvae.codec.samples import Samples
-from mgvae.methods.method import Layout, Method, RowGenerator
+from mgvae.methods.method import DataLayout, Method, RowGenerator
 
 __all__ = ["FittedState"]
 
@@ -22,7 +22,7 @@ class FittedState:
         The kind of samples, with its fitted codec.
     template : object
         The user's container without rows.
-    layout : Layout
+    layout : DataLayout
         What the models know of the data.
     classes : ndarray
         The labels, sorted.
@@ -42,7 +42,7 @@ class FittedState:
 
     samples: Samples
     template: Any
-    layout: Layout
+    layout: DataLayout
     classes: NDArray[Any]
     counts: list[int]
     new_rows: dict[Any, int]

@@ -18,7 +18,7 @@ from mgvae.errors import DataError, ParameterError
 from mgvae.files import Source
 from mgvae.samplers import Part, Seen
 from mgvae.storage import FittedState
-from mgvae.streams._labels import Labels
+from mgvae.streams._labels import LabelReader
 
 __all__ = ["InBatches", "check_output_room"]
 
@@ -67,7 +67,7 @@ class InBatches:
         codec = samples.codec
         if not isinstance(codec, TableCodec):
             raise ParameterError("sample_shape is for arrays of images, not for tables on disk.")
-        labels = Labels(self.target)
+        labels = LabelReader(self.target)
         start = 0
         for batch in self.source.batches():
             labels.observe(batch[self.target])

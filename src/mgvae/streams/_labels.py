@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 from mgvae.errors import DataError
 from mgvae.samplers import read_target, refuse_missing
 
-__all__ = ["Labels"]
+__all__ = ["LabelReader"]
 
 _MOST = 65_536  # different values in a column of classes
 
 
-class Labels:
+class LabelReader:
     """Counts the classes and keeps one small number per row.
 
     Parameters
@@ -26,7 +26,7 @@ class Labels:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> labels = Labels("y")
+    >>> labels = LabelReader("y")
     >>> for part in (["no", "no"], ["yes", "no"]):
     ...     labels.observe(pa.array(part))
     >>> labels.finish()
@@ -60,7 +60,7 @@ class Labels:
         self._rows.append(np.array(found, np.int32)[coded.indices.to_numpy()])
 
     def finish(self, *, declared: bool = False) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Give the labels, sorted, and the class of every row as a position among them.
+        """Return the labels, sorted, and the class of every row as a position among them.
 
         What is declared to be classes need not look so.
         """

@@ -106,7 +106,7 @@ class Team:
         self.device: torch.device = fabric.device
 
     def share(self, n: int) -> slice:
-        """Give this process's rows of a joint batch; all, if there are fewer rows than processes.
+        """Return this process's rows of a joint batch; all, if there are fewer rows than processes.
 
         The shares are as even as can be, and :meth:`weight` makes up for the rest.
         """
@@ -115,12 +115,12 @@ class Team:
         return slice(n * self.rank // self.size, n * (self.rank + 1) // self.size)
 
     def weight(self, n: int) -> float:
-        """Give the factor from the mean over this process's share to its part of the joint mean."""
+        """Return the factor that turns a mean over this share into its part of the joint mean."""
         rows = len(range(n)[self.share(n)])
         return rows * self.size / n if n >= self.size else 1.0
 
     def portion(self, positions: Positions) -> Positions:
-        """Give the exemplars that this process encodes, as many as every other."""
+        """Return the exemplars that this process encodes, as many as every other."""
         each = -(-len(positions) // self.size)
         places = np.arange(each * self.rank, each * (self.rank + 1))
         return positions[np.minimum(places, len(positions) - 1)] if each else positions
@@ -151,7 +151,7 @@ class Team:
         return dict(tensors)
 
     def from_first(self, value: _T) -> _T:
-        """Give every process the value that the first one has."""
+        """Send every process the value that the first one has, and return it."""
         with self.connected():
             given: _T = self._fabric.broadcast(value)
         return given
@@ -164,7 +164,7 @@ class Team:
         return not others.item()
 
     def align(self, module: nn.Module) -> None:
-        """Give every process the weights that the first one has."""
+        """Send every process the weights that the first one has."""
         if any(isinstance(m, nn.modules.batchnorm._BatchNorm) for m in module.modules()):
             raise ParameterError(
                 "a network with batch normalisation cannot be trained by several processes, each "
@@ -175,7 +175,7 @@ class Team:
             distributed.broadcast(tensor, 0)
 
     def file(self, file: StageFile) -> StageFile:
-        """Give the file of one stage as these processes use it: the first reads and writes."""
+        """Return the file of one stage as these processes use it: the first reads and writes."""
         return _SharedFile(file, self)
 
     @contextmanager

@@ -119,7 +119,7 @@ def build_bridge(
 
 
 def _anchor(vae: VAE, x: Tensor, spans: Sequence[Span]) -> tuple[Tensor, Tensor, Tensor]:
-    """Give the posterior's means and deviations of rows, and what the decoder lacks of them."""
+    """Return the posterior's means and deviations of rows, and what the decoder lacks of them."""
     features = vae.encoder(x)
     mean = vae.mean_head(features)
     deviation = torch.exp(0.5 * vae.log_posterior_variance(features, mean))
@@ -157,7 +157,7 @@ def nearest(codes: Tensor, others: Tensor, n: int = 1, *, same: bool = False) ->
 
 
 def _present(x: Tensor, spans: Sequence[Span]) -> Tensor:
-    """Give 1 for every encoded value that is one, 0 for the placeholders of missing cells."""
+    """Return 1 for every encoded value that is one, 0 for the placeholders of missing cells."""
     present = torch.ones_like(x)
     start = 0
     for span in spans:

@@ -14,7 +14,7 @@ from mgvae.common.runtime import enough_memory, threads
 from mgvae.errors import DivergenceError, ResourceError
 from mgvae.methods.method import SMALLER
 from mgvae.methods.mgvae.learning import finetune
-from mgvae.methods.mgvae.settings import Settings
+from mgvae.methods.mgvae.settings import MGVAESettings
 from mgvae.methods.mgvae.weight import ENOUGH, choose_ewc_weight, hold_out
 from mgvae.methods.settings import Stage
 from mgvae.model.ewc import Consolidation
@@ -51,7 +51,7 @@ class ClassWork(NamedTuple):
     name: str
     seeds: np.random.SeedSequence
     stage: Stage
-    settings: Settings
+    settings: MGVAESettings
     n_threads: int | None
     file: StageFile | None
     team: Team | None

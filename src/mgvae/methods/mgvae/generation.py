@@ -70,7 +70,7 @@ def latent_means(vae: VAE, rows: EncodedRows, positions: Positions) -> Tensor:
 
 
 def decode(vae: VAE, z: Tensor) -> Tensor:
-    """Give the decoder's raw outputs, in pieces whose activations a processor's cache holds.
+    """Return the decoder's raw outputs, in pieces whose activations a processor's cache holds.
 
     Parameters
     ----------

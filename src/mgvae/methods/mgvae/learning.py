@@ -229,7 +229,7 @@ class _Memory:
         self.means = torch.cat(parts)[: self.size]
 
     def state_dict(self) -> dict[str, Any]:
-        """Give the memory as tensors."""
+        """Return the memory as tensors."""
         return {"positions": torch.from_numpy(self.positions), "means": self.means}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

@@ -14,13 +14,13 @@ import numpy as np
 from torch import Tensor, nn
 
 from mgvae.common.runtime import build, torch_generator
-from mgvae.methods.method import Job, Layout, Learned, RowGenerator
+from mgvae.methods.method import DataLayout, Job, Learned, RowGenerator
 from mgvae.methods.mgvae.bridge import build_bridge
 from mgvae.methods.mgvae.classes import ClassWork, Pretrained, finetune_classes
 from mgvae.methods.mgvae.generation import latent_means
 from mgvae.methods.mgvae.generators import Crosser, Manner, Translator, revive_generator
 from mgvae.methods.mgvae.learning import fisher_of_generated, pretrain
-from mgvae.methods.mgvae.settings import Settings
+from mgvae.methods.mgvae.settings import MGVAESettings
 from mgvae.methods.mgvae.together import Models, learn_as_told
 from mgvae.methods.settings import layer_sizes, make_stage
 from mgvae.model.likelihood import Likelihood
@@ -37,7 +37,7 @@ _MOST_ANCHORS = 2**16  # and likewise minority rows to start from
 class MajorityGuided:
     """The majority-guided VAE on encoded rows."""
 
-    settings: Settings
+    settings: MGVAESettings
 
     def learn(self, job: Job) -> Learned:
         """Learn the majority and every minority class, and collect what they generate from."""
@@ -111,7 +111,7 @@ class MajorityGuided:
             fisher = importance() if file is None else file.once(importance, job.device)
         return Pretrained(vae, fisher, [history])
 
-    def model(self, layout: Layout) -> VAE:
+    def model(self, layout: DataLayout) -> VAE:
         """Lay out the VAE."""
         settings = self.settings
         bodies = choose_bodies(
@@ -133,7 +133,7 @@ class MajorityGuided:
     def generator(
         self, vae: VAE, job: Job, code: int, seeds: np.random.SeedSequence
     ) -> RowGenerator:
-        """Give a class's model what it generates from; the majority's own is only translated."""
+        """Collect what a class's model generates from; the majority's own is only translated."""
         mode = "translate" if code == job.layout.majority else self.settings.generation
         majority, minority = job.majority, job.members[code]
         rng = np.random.default_rng(seeds.spawn(1)[0])
@@ -150,7 +150,7 @@ class MajorityGuided:
 
     def revive(
         self,
-        layout: Layout,  # noqa: ARG002
+        layout: DataLayout,  # noqa: ARG002
         code: int,  # noqa: ARG002
         model: nn.Module,
         tensors: Mapping[str, Tensor],

@@ -13,14 +13,14 @@ from mgvae.methods.settings import AUTO, COUNT, POSITIVE, STEPS, choice, setting
 from mgvae.model.vae import PosteriorVariance, PriorName
 from mgvae.networks import Network, Precision
 
-__all__ = ["Settings"]
+__all__ = ["MGVAESettings"]
 
 _COUNT_OR_NONE = Interval(Integral, 0, None, closed="left")
 _WEIGHT = Interval(Real, 0, None, closed="left")
 
 
 @dataclass(frozen=True)
-class Settings:
+class MGVAESettings:
     """The settings of an MGVAE, without any ``"auto"`` but that of the EWC weight.
 
     Most have the name and the meaning of a parameter of :class:`mgvae.MGVAE`. The others exist for
