@@ -44,7 +44,10 @@ Cache = Annotated[
     typer.Option(metavar="FOLDER", help="Where pre-trained models are kept between runs."),
 ]
 Only = Annotated[
-    str | None, typer.Option(metavar="NAMES", help="Rows or methods, between commas: mgvae,smote.")
+    str | None,
+    typer.Option(
+        metavar="NAMES", help="Rows or methods, between commas, * for any text: mgvae,smote."
+    ),
 ]
 Methods = Annotated[
     list[str] | None,
@@ -132,7 +135,8 @@ def run(
         )
     ]
     store = open_store(results)
-    todo = in_good_order(waiting(cells, store, retry=retry, again=again))
+    todo = waiting(cells, store, retry=retry, again=again)
+    todo = todo if jobs == 1 else in_good_order(todo)
     console = Console(stderr=True)
     if not todo:
         named = ", ".join(tables or ["all tables"])
