@@ -85,7 +85,7 @@ def list_(debug: Debug = False) -> None:  # noqa: ARG001 (looked for where error
         typer.echo(f"{name:20} {table.title} [{', '.join(table.protocols)}]")
     typer.echo(f"\nmethods:   {', '.join(method_names())}")
     typer.echo(f"data sets: {', '.join(DATASETS)}")
-    typer.echo(f"figures:   {', '.join([*FIGURES, *EFFICACY_FIGURES])}")
+    typer.echo(f"figures:   {', '.join([*FIGURES, 'grids', *EFFICACY_FIGURES])}")
 
 
 @app.command()
