@@ -1,5 +1,6 @@
 """Where published numbers lie: spreads, their table, their figure, their place on the page."""
 
+import json
 import statistics
 
 import pytest
@@ -55,6 +56,20 @@ def test_the_page_says_that_the_test_set_chose(store, tmp_path):
     assert "no evidence that the method works" in text
     assert "| musk | 92.4 ± 1.2 |" in text
     assert (tmp_path / "figures" / "grids.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_page_shows_what_was_varied(store, tmp_path):
+    lines = [
+        {"dataset": "musk", "varied": "nothing", "b_acc": [80.0, 82.0]},
+        {"dataset": "isolet", "varied": "nothing", "b_acc": [90.0]},
+        {"dataset": "musk", "varied": "the noise", "b_acc": [84.0, 84.0]},
+    ]
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    (store.folder / "differences.jsonl").write_text(text, encoding="utf-8")
+    write_page(store, tmp_path / "page.md")
+    page = (tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "| nothing | 81.0 ± 1.4 (+0.0) | 90.0 (+0.0) |" in page
+    assert "| the noise | 84.0 ± 0.0 (+3.0) |  |" in page
 
 
 def test_without_results_there_is_nothing_to_draw(tmp_path):

@@ -4,6 +4,8 @@ A short reading in words is kept in a file beside it, ``<name>-reading.md``, and
 page is overwritten, the reading never.
 """
 
+import json
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Container
 from pathlib import Path
@@ -15,7 +17,7 @@ from mgvae_paper.figures import FIGURES
 from mgvae_paper.grids import draw_spreads, gather_spreads, spread_table
 from mgvae_paper.ranks import draw_critical_differences, rank_methods
 from mgvae_paper.render import render
-from mgvae_paper.summary import FilledTable, summarise
+from mgvae_paper.summary import FilledTable, entry_of, summarise
 from mgvae_paper.tables import find_table, table_names
 
 __all__ = ["costs", "reading_beside", "write_page", "write_parts"]
@@ -54,16 +56,16 @@ def write_page(store: Store, path: str | Path) -> None:
             and not find_table(name).grid
         ]
         filled = [summary for summary in summaries if summary.entries]
-        if not filled:
-            continue
-        parts += [f"## Protocol `{protocol}`", explanation]
+        shown = []
         for summary in filled:
-            parts += [f"### {summary.table.title}", render(summary).rstrip()]
+            shown += [f"### {summary.table.title}", render(summary).rstrip()]
         if protocol == "paper":
-            parts += _spreads(store, path)
+            shown += [*_spreads(store, path), *_differences(store.folder / "differences.jsonl")]
         if protocol == "clean":
             compared = [summary for summary in filled if summary.table.name in _COMPARED]
-            parts += _ranks(compared, path)
+            shown += _ranks(compared, path)
+        if shown:
+            parts += [f"## Protocol `{protocol}`", explanation, *shown]
     parts += _pictures(path)
     parts += ["## What was run", costs(store, _PROTOCOLS)]
     write_parts(parts, path)
@@ -126,6 +128,38 @@ def _spreads(store: Store, path: Path) -> list[str]:
         "table's settings were not chosen that way.",
         spread_table(spreads),
         "![B-ACC of every choice, and the printed one](figures/grids.png)",
+    ]
+
+
+def _differences(path: Path) -> list[str]:
+    """Show what was changed, one thing at a time, and what that changed."""
+    if not path.exists():
+        return []
+    found: dict[str, dict[str, list[float]]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        found.setdefault(entry["varied"], {})[entry["dataset"]] = entry["b_acc"]
+    as_declared = next(iter(found.values()))
+
+    def shown(dataset: str, values: list[float] | None) -> str:
+        if values is None:
+            return ""
+        entry = entry_of(values, "full")
+        difference = entry.mean - statistics.fmean(as_declared[dataset])
+        spread = "" if entry.sd is None else f" ± {entry.sd:.1f}"
+        return f"{entry.mean:.1f}{spread} ({difference:+.1f})"
+
+    lines = [
+        f"| {varied} | {' | '.join(shown(d, values.get(d)) for d in as_declared)} |"
+        for varied, values in found.items()
+    ]
+    return [
+        "### What might be different, one thing at a time",
+        "B-ACC of MGVAE on the test set, one generator and three seeds of the classifier, by "
+        "`scripts/compare_differences.py`; in brackets the difference to the first line. Nothing "
+        "is chosen by this.",
+        f"| what is varied | {' | '.join(as_declared)} |\n|{' --- |' * (len(as_declared) + 1)}\n"
+        + "\n".join(lines),
     ]
 
 
