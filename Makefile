@@ -24,6 +24,7 @@ unit: $(VENV)/.installed-paper
 
 # The site, in build/site; then its links, its reference and what its pages would fetch are checked.
 docs: $(VENV)/.installed-docs
+	rm -rf build/site
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --jobs auto --quiet -d build/doctrees docs build/site
 	$(BIN)/python -m pytest --quiet docs/tests
 

@@ -1,4 +1,4 @@
-"""Write demo.lock, test.lock and docs.lock: every package that make installs, with the hash of its file.
+"""Write the lock files: every package that make installs, with the hash of its file.
 
 The versions come from constraints.txt, the hashes from the index that pip uses. They are those of
 the files for CPython 3.11 on Linux x86-64, the platform that the tests run on. Torch is left out:

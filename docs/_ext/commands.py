@@ -28,17 +28,15 @@ def reference():
     """Return the reference as Markdown, one section for each command."""
     group = typer.main.get_command(program)
     context = group.make_context("mgvae", [], resilient_parsing=True)
-    sections = [section(group.get_command(context, name), context) for name in group.list_commands(context)]
-    return "\n".join(sections)
+    names = group.list_commands(context)
+    return "\n".join(section(group.get_command(context, name), context) for name in names)
 
 
 def section(command, parent):
     """Return one command: usage, what it does, arguments and options, examples."""
     context = command.make_context(command.name, [], resilient_parsing=True, parent=parent)
     usage = command.get_usage(context).removeprefix("Usage: ")
-    rows = [p.get_help_record(context) for p in command.params]
-    arguments = [r for p, r in zip(command.params, rows, strict=True) if r and p.param_type_name == "argument"]
-    options = [r for p, r in zip(command.params, rows, strict=True) if r and p.param_type_name == "option"]
+    records = [record for p in command.params if (record := p.get_help_record(context))]
     examples = command.epilog.replace("\b", "").strip()
     return "\n".join(
         [
@@ -49,9 +47,7 @@ def section(command, parent):
             "",
             escape(command.help),
             "",
-            *definitions(arguments),
-            "",
-            *definitions(options),
+            *definitions(records),
             "",
             f"```text\n{examples}\n```",
             "",

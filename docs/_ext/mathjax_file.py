@@ -1,8 +1,7 @@
 """MathJax as one file of the site, so that formulas are set without a network."""
 
-from pathlib import Path
-
 import importlib.util
+from pathlib import Path
 
 from sphinx.util.fileutil import copy_asset_file
 

@@ -14,7 +14,9 @@ import re
 from pathlib import Path, PurePosixPath
 
 MARK = re.compile(r"<!-- file: (\S+?)(?: from: (.+?))? -->\n")
-LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\((?!https?:|mailto:)([^()\s#]*)(#[^()\s]*)?\)")
+LINK = re.compile(
+    r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\((?!https?:|mailto:)([^()\s#]*)(#[^()\s]*)?\)"
+)
 FENCE = re.compile(r"(^```.*?^```[^\n]*\n)", re.DOTALL | re.MULTILINE)
 HEADING = re.compile(r"\A# .*\n")
 

@@ -25,8 +25,8 @@ class Page(HTMLParser):
         fetched = [found.get("src"), found.get("poster"), found.get("data")]
         if tag == "link" and found.get("rel") not in ("canonical", "author", "next", "prev"):
             fetched.append(found.get("href"))
-        for part in (found.get("srcset") or "").split(","):
-            fetched.append(part.strip().split(" ")[0])
+        choices = (found.get("srcset") or "").split(",")
+        fetched += [choice.strip().split(" ")[0] for choice in choices]
         self.fetched += [where for where in fetched if where]
         if tag == "img" and "alt" not in found:
             self.silent.append(found.get("src"))
@@ -42,4 +42,6 @@ def site():
 @pytest.fixture(scope="session")
 def pages(site):
     """Return every page by its path."""
-    return {path: Page(path) for path in sorted(site.rglob("*.html")) if "_static" not in path.parts}
+    return {
+        path: Page(path) for path in sorted(site.rglob("*.html")) if "_static" not in path.parts
+    }
