@@ -64,6 +64,8 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     new rows that start from rows of that bootstrap only, so that its predictions of the other rows
     are honest. What still leaks is what the shared sampler has learned of them: see the notes.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     estimator : classifier
@@ -134,6 +136,12 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         Columns of X.
     feature_names_in_ : ndarray of str
         Names of the columns, if X has them.
+
+    See Also
+    --------
+    mgvae.MGVAE : The sampler of this library.
+    mgvae.TorchClassifier : A network that gets new rows in every epoch.
+    mgvae.compare.compare : Compare methods by cross-validation.
 
     Notes
     -----
