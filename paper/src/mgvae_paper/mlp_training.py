@@ -19,6 +19,7 @@ by the logits themselves.
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -32,7 +33,7 @@ _SLOPE = 0.1  # of LeakyReLU below zero
 _BETAS, _EPS = (0.9, 0.999), 1e-8  # Adam's
 
 
-def can_train(network: nn.Module, plan: Plan) -> bool:
+def can_train(network: nn.Module, plan: Plan) -> TypeGuard[nn.Sequential]:
     """Return whether a network and a plan are those that :func:`train_mlp` knows.
 
     Examples
@@ -44,7 +45,8 @@ def can_train(network: nn.Module, plan: Plan) -> bool:
     """
     if not isinstance(network, nn.Sequential) or not isinstance(network[0], nn.Flatten):
         return False
-    layers, activations = network[1::2], network[2::2]
+    modules = list(network)
+    layers, activations = modules[1::2], modules[2::2]
     return (
         plan.optimizer == "adam"
         and plan.weight_decay == 0.0
