@@ -200,6 +200,37 @@ class TestBalancedDataset:
         assert not torch.equal(one[0], other[0])
         assert not torch.equal(one[0].sort(0)[0], one[1].sort(0)[0])
 
+    def test_augmentation_changes_images_and_mixing_gives_shares_of_classes(self, real, sampler):
+        def batch(**how):
+            balanced = BalancedDataset(real, sampler, random_state=0, synthetic_share=0.0, **how)
+            return next(iter(DataLoader(balanced, batch_size=90)))
+
+        plain, labels = batch()
+        still, _ = batch(augment={"shift": 0})
+        assert torch.equal(plain, still)
+        with pytest.raises(DataError, match="channels, height, width"):
+            batch(augment={"shift": 1})  # these photos have their channels last
+        mixed, shares = batch(mixup=1.0)
+        assert torch.equal(shares.sum(1), torch.ones(90))
+        own = torch.nn.functional.one_hot(labels).float()
+        torch.testing.assert_close(shares.mean(0), own.mean(0))  # a permutation loses nobody
+        torch.testing.assert_close(mixed.mean(), plain.mean())
+        assert not torch.equal(mixed, plain)
+
+    def test_images_are_moved_one_by_one(self, photos):
+        X, y = photos
+        grey = torch.from_numpy(X[..., 0] / np.float32(255))
+        codes = torch.from_numpy(np.unique(y, return_inverse=True)[1])
+        sampler = quick(MGVAE).fit(grey.numpy(), codes.numpy())
+        how = {"augment": {"flip": True}, "random_state": 0, "synthetic_share": 0.0}
+        balanced = BalancedDataset(TensorDataset(grey, codes), sampler, **how)
+        seen = [balanced[0][0] for _ in range(20)]
+        is_self = [torch.equal(x, grey[0]) for x in seen]
+        is_mirrored = [torch.equal(x, grey[0].flip(-1)) for x in seen]
+        assert all(a or b for a, b in zip(is_self, is_mirrored, strict=True))
+        assert any(is_self)
+        assert any(is_mirrored)
+
     def test_any_data_set_and_a_transform(self, photos):
         X, y = photos
 
