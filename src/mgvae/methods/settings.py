@@ -8,7 +8,7 @@ checkpoint is known by, and which settings two models must share to have the sam
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, Literal, Protocol
 
@@ -49,7 +49,7 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 STEPS = [Interval(Integral, 0, None, closed="left"), str]
 
 
-def setting(*rules: Any, decides: Decides) -> Any:
+def setting(*rules: Any, decides: Decides, before: Any = MISSING) -> Any:
     """Declare a field of a settings class.
 
     Parameters
@@ -58,8 +58,10 @@ def setting(*rules: Any, decides: Decides) -> Any:
         What it may be, as in scikit-learn's ``_parameter_constraints``.
     decides : {"pre-training", "fine-tuning", "generation"}
         The first thing that depends on it.
+    before : object, optional
+        Its value in model files that were written before there was such a setting.
     """
-    return field(metadata={"rules": list(rules), "decides": decides})
+    return field(default=before, metadata={"rules": list(rules), "decides": decides})
 
 
 def choice(*words: str) -> StrOptions:

@@ -12,7 +12,15 @@ from typing import Any, Literal
 from mgvae.codec.samples import Samples
 from mgvae.networks import is_small
 
-__all__ = ["CVAE_DEFAULTS", "MGVAE_DEFAULTS", "RECIPES", "Defaults", "Family", "family_of"]
+__all__ = [
+    "CGAN_RECIPES",
+    "CVAE_DEFAULTS",
+    "MGVAE_DEFAULTS",
+    "RECIPES",
+    "Defaults",
+    "Family",
+    "family_of",
+]
 
 Family = Literal["table", "small image", "image"]
 Defaults = Mapping[str, Mapping[str, Any]]
@@ -126,6 +134,26 @@ CVAE_DEFAULTS: Defaults = MappingProxyType(
     }
 )
 """The same for :class:`mgvae.CVAE`."""
+
+CGAN_RECIPES: Defaults = MappingProxyType(
+    {
+        "default": {
+            "balanced": True,
+            "gradient_penalty": 0.3,
+            "steps": 1500,
+            "learning_rate": 1e-3,
+            "schedule": "cosine",
+        },
+        "paper": {
+            "balanced": False,
+            "gradient_penalty": 0.0,
+            "steps": 1500,
+            "learning_rate": 2e-4,
+            "schedule": "constant",
+        },
+    }
+)
+"""What ``"auto"`` stands for in :class:`mgvae.CGAN`, by its recipe."""
 
 _PUBLISHED: dict[str, Any] = {
     "posterior_variance": "shared",
