@@ -114,7 +114,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Shape of one sample of X.
     n_features_in_ : int
         Numbers in one sample.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns of X, where they are strings.
 
     Notes
