@@ -80,7 +80,24 @@ class Geometry:
         """Whether anything is changed at all."""
         return bool(self.shift or self.rotation or self.scale or self.flip)
 
+    def draw(self, n: int, generator: torch.Generator) -> Tensor:
+        """Draw the amounts for ``n`` images, shape (5, n), from 0 to 1."""
+        return torch.rand(5, n, generator=generator, device=generator.device)
+
     @torch.no_grad()
+    def apply(self, images: Tensor, draws: Tensor) -> Tensor:
+        """Change images by amounts that :meth:`draw` gave."""
+        n, device = len(images), images.device
+        draws = draws.to(device)
+        most = 2 * int(self.shift) + 1
+        shifts = (draws[:2] * most).long().clamp_(max=most - 1) - int(self.shift)
+        mirrored = draws[4] < 0.5 if self.flip else torch.zeros(n, dtype=torch.bool, device=device)
+        if not self.rotation and not self.scale:
+            return _move(images, shifts[0], shifts[1], mirrored)
+        angles = (2.0 * draws[2] - 1.0) * math.radians(self.rotation)
+        factors = torch.exp((2.0 * draws[3] - 1.0) * math.log1p(self.scale))
+        return _warp(images, shifts, angles, factors, mirrored)
+
     def __call__(self, images: Tensor, generator: torch.Generator) -> Tensor:
         """Change each image by an amount of its own.
 
@@ -96,18 +113,9 @@ class Geometry:
         changed : Tensor of shape (n, channels, height, width)
             New images, or the same tensor where nothing is to be changed.
         """
-        n, device = len(images), images.device
-        if not self.changes or not n:
+        if not self.changes or not len(images):
             return images
-        draws = torch.rand(5, n, generator=generator, device=generator.device).to(device)
-        most = 2 * int(self.shift) + 1
-        shifts = (draws[:2] * most).long().clamp_(max=most - 1) - int(self.shift)
-        mirrored = draws[4] < 0.5 if self.flip else torch.zeros(n, dtype=torch.bool, device=device)
-        if not self.rotation and not self.scale:
-            return _move(images, shifts[0], shifts[1], mirrored)
-        angles = (2.0 * draws[2] - 1.0) * math.radians(self.rotation)
-        factors = torch.exp((2.0 * draws[3] - 1.0) * math.log1p(self.scale))
-        return _warp(images, shifts, angles, factors, mirrored)
+        return self.apply(images, self.draw(len(images), generator))
 
 
 def _move(images: Tensor, down: Tensor, right: Tensor, mirrored: Tensor) -> Tensor:

@@ -79,6 +79,7 @@ def make_sampler(parameters: Mapping[str, Any], seed: int) -> Any:
         given.setdefault("recipe", "paper")
     if not issubclass(sampler_class, MGVAE):
         return sampler_class(**given)
+    given.setdefault("augment", None)  # as all results before there was such a setting
     if "preset" in given:
         given["recipe"] = given.pop("preset")
     if "likelihood" in given:

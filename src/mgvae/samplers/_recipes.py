@@ -19,6 +19,7 @@ __all__ = [
     "RECIPES",
     "Defaults",
     "Family",
+    "defaults_of",
     "family_of",
 ]
 
@@ -34,6 +35,21 @@ def family_of(samples: Samples, network: Any) -> Family:
     return "small image" if small else "image"
 
 
+def defaults_of(family: Family, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return what ``"auto"`` stands for in :class:`mgvae.MGVAE`, for samples of a shape.
+
+    Examples
+    --------
+    >>> defaults_of("small image", (1, 28, 28))["augment"]
+    {'shift': 2}
+    """
+    defaults = dict(MGVAE_DEFAULTS[family])
+    if family != "table":
+        defaults["augment"] = {"shift": max(1, round(_SHIFT * min(shape[1:])))}
+    return defaults
+
+
+_SHIFT = 0.07  # of the shorter side: 2 of 28 pixels
 _ALL: dict[str, Any] = {
     "prior": "majority",
     "posterior_variance": "head",
@@ -49,6 +65,7 @@ _ALL: dict[str, Any] = {
     "table_likelihood": "gaussian",
     "image_likelihood": "bernoulli",
     "scaling": "quantile",
+    "augment": None,
 }
 
 MGVAE_DEFAULTS: Defaults = MappingProxyType(
@@ -79,7 +96,7 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
             "hidden_sizes": (300, 300),
             "latent_size": 40,
             "batch_size": 128,
-            "pretrain_steps": 8000,
+            "pretrain_steps": "200 epochs, at most 8000 steps",
             "finetune_steps": 600,
             "pretrain_learning_rate": 1e-3,
             "finetune_learning_rate": 3e-3,
@@ -95,7 +112,7 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
             "hidden_sizes": (300, 300),
             "latent_size": 40,
             "batch_size": 64,
-            "pretrain_steps": 4000,
+            "pretrain_steps": "100 epochs, at most 4000 steps",
             "finetune_steps": 400,
             "pretrain_learning_rate": 1e-3,
             "finetune_learning_rate": 3e-3,
@@ -174,6 +191,7 @@ _PUBLISHED: dict[str, Any] = {
     "generation": "translate",
     "temperature": 1.0,
     "decoder_output": "mean",
+    "augment": None,
 }
 
 RECIPES: Mapping[str, Mapping[str, Any]] = MappingProxyType(

@@ -1,6 +1,6 @@
 """All that decides what an MGVAE learns and makes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -90,3 +90,4 @@ class MGVAESettings:
     temperature: float = setting(_WEIGHT, decides="generation")
     decoder_output: DecoderOutput = setting(choice("mean", "sample"), decides="generation")
     rejection: float = setting(Interval(Real, 0, 1, closed="left"), decides="generation")
+    augment: Mapping[str, Any] | None = setting(Mapping, None, decides="fine-tuning", before=None)
