@@ -66,6 +66,7 @@ _ALL: dict[str, Any] = {
     "image_likelihood": "bernoulli",
     "scaling": "quantile",
     "augment": None,
+    "moved": "all",
 }
 
 MGVAE_DEFAULTS: Defaults = MappingProxyType(

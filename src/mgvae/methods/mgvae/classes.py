@@ -99,7 +99,8 @@ def _finetune_class(work: ClassWork, callback: Callback | None) -> Tuned:
             weight = choose_ewc_weight(
                 pretrained.vae, fisher, rows, minority, majority, stage, for_choice,
                 candidates=settings.ewc_candidates, fraction=settings.validation_fraction,
-                patience=settings.patience, augmented=augmented, team=team,
+                patience=settings.patience, augmented=augmented, moved=settings.moved,
+                team=team,
             )  # fmt: skip
         weight = weight if team is None else team.from_first(weight)
     consolidation = Consolidation(vae, fisher, weight) if fisher is not None else None
@@ -116,7 +117,8 @@ def _finetune_class(work: ClassWork, callback: Callback | None) -> Tuned:
             history = finetune(
                 vae, rows, minority, majority, stage, for_training,
                 consolidation=consolidation, early_stopping=early_stopping, augmented=augmented,
-                name=f"fine-tuning of class {name}", callback=callback, file=file, team=team,
+                moved=settings.moved, name=f"fine-tuning of class {name}", callback=callback,
+                file=file, team=team,
             )  # fmt: skip
     except DivergenceError as error:
         raise DivergenceError(f"{error} A larger ewc_weight also needs smaller steps.") from None

@@ -14,7 +14,7 @@ Algorithm 1, generation, is in :mod:`mgvae.methods.mgvae.generation`.
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -36,11 +36,14 @@ from mgvae.training.team import Team
 __all__ = [
     "Augmented",
     "EarlyStopping",
+    "Moved",
     "adam",
     "finetune",
     "fisher_of_generated",
     "pretrain",
 ]
+
+Moved = Literal["all", "decoder"]
 
 _FISHER_BYTES = 512 * 2**20  # memory for the single-sample gradients of one chunk
 _COPIES = 2  # of a layer's outputs that are in memory at once: themselves and their gradients
@@ -121,6 +124,7 @@ def finetune(
     consolidation: Consolidation | None = None,
     early_stopping: EarlyStopping | None = None,
     augmented: Augmented | None = None,
+    moved: Moved = "all",
     name: str = "fine-tuning",
     callback: Callback | None = None,
     file: StageFile | None = None,
@@ -146,6 +150,8 @@ def finetune(
         Held-out minority rows and patience.
     augmented : Augmented, optional
         Small changes of the minority's images, other ones in every step.
+    moved : {"all", "decoder"}
+        Whether the whole model is moved, or the decoder alone: then a majority row keeps its code.
     name : str
         The stage's name for people.
     callback, file, team : optional
@@ -159,7 +165,7 @@ def finetune(
     return _learn(
         vae, rows, minority, majority, stage, seeds, name,
         consolidation=consolidation, early_stopping=early_stopping, augmented=augmented,
-        callback=callback, file=file, team=team,
+        moved=moved, callback=callback, file=file, team=team,
     )  # fmt: skip
 
 
@@ -175,6 +181,7 @@ def _learn(
     consolidation: Consolidation | None = None,
     early_stopping: EarlyStopping | None = None,
     augmented: Augmented | None = None,
+    moved: Moved = "all",
     callback: Callback | None = None,
     file: StageFile | None = None,
     team: Team | None = None,
@@ -224,7 +231,7 @@ def _learn(
         if team is not None:
             team.align(vae)
         return train(
-            [Player(loss, adam(vae, stage.learning_rate))],
+            [Player(loss, adam(vae, stage.learning_rate, moved))],
             stage=name,
             steps=stage.steps,
             schedule=stage.schedule,
@@ -264,11 +271,12 @@ class _Memory:
         self.means = None if state["means"] is None else state["means"].to(self.device)
 
 
-def adam(vae: VAE, learning_rate: float) -> torch.optim.Optimizer:
+def adam(vae: VAE, learning_rate: float, moved: Moved = "all") -> torch.optim.Optimizer:
     """Make the optimiser: Adam, faster for the likelihood's variances."""
     fast = {id(p) for p in vae.likelihood.parameters()}
+    moving = vae if moved == "all" else vae.decoder
     groups = [
-        {"params": [p for p in vae.parameters() if id(p) not in fast], "lr": learning_rate},
+        {"params": [p for p in moving.parameters() if id(p) not in fast], "lr": learning_rate},
         {"params": list(vae.likelihood.parameters()), "lr": learning_rate * _VARIANCE_RATE},
     ]
     return Adam([g for g in groups if g["params"]])

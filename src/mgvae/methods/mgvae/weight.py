@@ -11,7 +11,7 @@ from torch import Tensor
 from mgvae.common.rows import EncodedRows, Positions
 from mgvae.errors import DivergenceError
 from mgvae.methods.mgvae.generation import latent_means, plausibility
-from mgvae.methods.mgvae.learning import Augmented, EarlyStopping, finetune
+from mgvae.methods.mgvae.learning import Augmented, EarlyStopping, Moved, finetune
 from mgvae.methods.settings import Stage
 from mgvae.model.ewc import Consolidation
 from mgvae.model.vae import VAE
@@ -52,6 +52,7 @@ def choose_ewc_weight(
     fraction: float,
     patience: int,
     augmented: Augmented | None = None,
+    moved: Moved = "all",
     team: Team | None = None,
 ) -> float:
     """Choose the penalty's weight by how well rows held out are told from the majority.
@@ -72,7 +73,7 @@ def choose_ewc_weight(
         Part of the minority's rows that is held out.
     patience : int
         Looks at them without improvement after which a candidate is done.
-    augmented : Augmented, optional
+    augmented, moved : optional
         As in fine-tuning; the images held out stay as they are.
     team : Team, optional
         The processes that train together.
@@ -106,7 +107,7 @@ def choose_ewc_weight(
             finetune(
                 vae, rows, kept, majority, shorter, copy.deepcopy(for_training),
                 consolidation=Consolidation(vae, fisher, weight), early_stopping=held_out,
-                augmented=augmented, name=f"trial of ewc_weight={weight:g}", team=team,
+                augmented=augmented, moved=moved, name=f"trial of ewc_weight={weight:g}", team=team,
             )  # fmt: skip
         except DivergenceError:  # the weight is too large for these steps
             continue
