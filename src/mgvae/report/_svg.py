@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-__all__ = ["curve", "forest", "histogram"]
+__all__ = ["curve", "forest", "histogram", "spots"]
 
 _WIDTH, _HEIGHT = 240, 80
 
@@ -74,6 +74,17 @@ def forest(middle: float, low: float, high: float, reach: float) -> str:
         f'<path class="line synthetic" d="M{place(low)} 8H{place(high)}"/>'
         f'<circle class="dot" cx="{place(middle)}" cy="8" r="4"/>',
     )  # fmt: skip
+
+
+def spots(points: Sequence[tuple[float, float]], width: int, height: int) -> str:
+    """Return the path of dots at places from 0 to 1; its line ends are what is seen.
+
+    Examples
+    --------
+    >>> spots([(0.5, 1.0)], 100, 50)
+    'M50 0h0'
+    """
+    return "".join(f"M{_short(x * width)} {_short((1 - y) * height)}h0" for x, y in points)
 
 
 def _svg(width: int, height: int, drawn: str) -> str:

@@ -46,6 +46,9 @@ def _environment() -> "Environment":
     )
     for draw in (_svg.histogram, _svg.curve, _svg.forest):
         environment.globals[draw.__name__] = _safe(draw, Markup)
+    environment.globals["spots"] = _svg.spots
+    environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
+    environment.filters["percent"] = lambda share: f"{share:.0%}"
     environment.filters["figure"] = _figure
     environment.globals["words"] = {
         "good": "good", "caution": "caution", "bad": "bad", "unknown": "not measured"
