@@ -160,7 +160,7 @@ def test_copies_are_seen(real: pd.DataFrame) -> None:
 
 
 def test_near_copies_are_seen_whatever_they_look_like(real: pd.DataFrame) -> None:
-    """Learned rows with a little noise: no exact copy, fine by every figure but those of privacy."""
+    """Learned rows with a little noise: no exact copy, and fine but for the unseen rows."""
     rng = np.random.default_rng(0)
     near = real[real["y"] == "yes"].sample(600, replace=True, random_state=0)
     near = near.assign(

@@ -199,7 +199,8 @@ def test_in_a_browser(report: QualityReport, tmp_path: Path) -> None:
     title = re.search(r"<title>(.*?)</title>", run.stdout).group(1)
     pages = len(report.classes[0].examples)
     assert title.split("; ") == [
-        "panels 1", "figures 1", "hidden none", "columns 1", "cards 4", "filtered 1", "count 1 of 4",
-        "relations 1", "examples 1", "focus tab-examples", "pages 1", f"turned 2 of {pages}", "fewer true",
-        "settings 1", "summaries 1", "first false", "summaries 1", "first true", "wide false",
+        "panels 1", "figures 1", "hidden none", "columns 1", "cards 4", "filtered 1",
+        "count 1 of 4", "relations 1", "examples 1", "focus tab-examples", "pages 1",
+        f"turned 2 of {pages}", "fewer true", "settings 1", "summaries 1", "first false",
+        "summaries 1", "first true", "wide false",
     ]  # fmt: skip

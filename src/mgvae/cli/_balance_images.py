@@ -117,7 +117,7 @@ def balance_folder(
         resampled[n:],
         classes_of[n:].tolist(),
         sampler.source_indices_[n:].tolist(),
-        sampler.anchor_indices_[n:].tolist(),
+        anchors=sampler.anchor_indices_[n:].tolist(),
         originals=originals,
     )
     if model is not None:

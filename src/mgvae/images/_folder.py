@@ -172,8 +172,8 @@ def write_folder(
     made: NDArray[np.uint8],
     made_labels: Sequence[str],
     made_from: Sequence[int],
-    anchors: Sequence[int],
     *,
+    anchors: Sequence[int] | None = None,
     originals: Literal["copy", "link", "leave"] = "copy",
 ) -> Path:
     """Write original and synthetic images, one folder per class, and ``manifest.csv``.
@@ -197,7 +197,7 @@ def write_folder(
         Their classes.
     made_from : sequence of int
         Positions in ``found`` of the majority images that they were made from; -1 for none.
-    anchors : sequence of int
+    anchors : sequence of int, optional
         Positions of the minority images that they started from; -1 for none.
     originals : {"copy", "link", "leave"}
         Whether the originals are copied, hard-linked where the disk can, or left out.
@@ -220,7 +220,7 @@ def write_folder(
         prefix = _free_prefix(found.files)
         digits = len(str(len(made)))
         for i, (pixels, label, *parents) in enumerate(
-            zip(made, made_labels, made_from, anchors, strict=True), 1
+            zip(made, made_labels, made_from, anchors or [-1] * len(made), strict=True), 1
         ):
             name = f"{label}/{prefix}{i:0{digits}}.png"
             save_image(pixels, beside / name)
