@@ -72,6 +72,8 @@ def _can_tell(classifier: "BalancedClassifier") -> bool:
 class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier trained on resampled rows whose probabilities are those of the data.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     estimator : classifier
@@ -106,6 +108,12 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         Columns of X.
     feature_names_in_ : ndarray of str
         Names of the columns, if X has them.
+
+    See Also
+    --------
+    mgvae.MGVAE : The sampler of this library.
+    mgvae.TorchClassifier : A network that gets new rows in every epoch.
+    mgvae.compare.compare : Compare methods by cross-validation.
 
     Examples
     --------

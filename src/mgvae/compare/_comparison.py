@@ -34,6 +34,8 @@ _PACKAGES = ("mgvae", "torch", "numpy", "scikit-learn", "imbalanced-learn")
 class Difference:
     """How far a method is from the baseline.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     model, method, metric : str
@@ -44,6 +46,10 @@ class Difference:
         By the corrected resampled t-test, raised by Holm's rule over the methods.
     better : bool or None
         Whether the method is better than the baseline; None if that cannot be told.
+
+    See Also
+    --------
+    mgvae.compare.Comparison : What holds the differences.
     """
 
     model: str
@@ -59,6 +65,8 @@ class Difference:
 @dataclass(frozen=True)
 class Comparison:
     """What :func:`compare` found.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
@@ -87,6 +95,11 @@ class Comparison:
     curves : dict
         By model and method, for each split: the points of its ROC, precision-recall, calibration
         and cost curves.
+
+    See Also
+    --------
+    mgvae.compare.compare : Make one.
+    mgvae.compare.Difference : One entry of ``differences``.
     """
 
     target: str
@@ -145,6 +158,8 @@ def compare(
 
     Encoders, samplers and classifiers see training rows only; thresholds are tuned inside them.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     X : array, pandas or polars DataFrame, or pyarrow Table
@@ -181,6 +196,10 @@ def compare(
     -------
     comparison : Comparison
         Scores, differences to the tuned threshold, and verdicts; ``to_json``, ``to_html``.
+
+    See Also
+    --------
+    mgvae.report.quality : Judge new rows without a classifier.
 
     Examples
     --------

@@ -17,6 +17,8 @@ _WORST: tuple[Verdict, ...] = ("bad", "caution", "unknown", "good")
 class Figure:
     """One figure.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     name : str
@@ -37,6 +39,10 @@ class Figure:
         What it means, in a sentence.
     interval : (float, float) or None
         The ends of its 95% interval.
+
+    See Also
+    --------
+    mgvae.report.ClassQuality : What holds the figures.
     """
 
     name: str

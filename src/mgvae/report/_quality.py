@@ -47,6 +47,8 @@ ANSWER_WORDS: dict[Verdict, str] = {
 class ClassQuality:
     """The new rows of one class.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     label : str
@@ -77,6 +79,11 @@ class ClassQuality:
         Some new rows with their parents and nearest real row.
     parentage : Parentage or None
         Which cells came from which parent.
+
+    See Also
+    --------
+    mgvae.report.QualityReport : What holds the classes.
+    mgvae.report.Figure : One measured number.
     """
 
     label: str
@@ -148,6 +155,8 @@ class TrainingCurve:
 class QualityReport:
     """The result of :func:`quality`.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     target : str
@@ -168,6 +177,11 @@ class QualityReport:
         What repeats it.
     name : str
         What the rows are called beside others.
+
+    See Also
+    --------
+    mgvae.report.quality : Make one.
+    mgvae.report.ClassQuality : The part about one class.
     """
 
     target: str
@@ -220,6 +234,8 @@ def quality(
 ) -> QualityReport:
     """Measure the quality of synthetic rows.
 
+    .. versionadded:: 0.1
+
     New rows cannot be judged by the rows that they were made from: exact copies would get the best
     marks. They are compared with real rows that the sampler never saw. Either such rows are given
     as ``held_out``; or the sampler is given, and a copy of it learns from a part of each class and
@@ -258,6 +274,10 @@ def quality(
     -------
     report : QualityReport
         Verdicts and figures, with ``to_json`` and ``to_html``.
+
+    See Also
+    --------
+    mgvae.compare.compare : Find out whether the rows help a classifier.
 
     Examples
     --------
