@@ -3,9 +3,6 @@
 import secrets
 import shlex
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -224,6 +221,7 @@ def balance(
     from mgvae.cli._balance_table import balance_table
     from mgvae.cli._load import load
     from mgvae.cli._output import check_output, find_output_format, print_json
+    from mgvae.cli._warnings import one_line_warnings
     from mgvae.cli.report import check_page, read_held_out
 
     started = time.perf_counter()
@@ -256,7 +254,7 @@ def balance(
                 "--output-format": output_format,
             }
         )
-        with _one_line_warnings(quiet):
+        with one_line_warnings(quiet):
             report = balance_folder(
                 source,
                 output,
@@ -286,7 +284,7 @@ def balance(
                 force=force,
                 command=shlex.join(command),
                 share=share,
-                held_out=read_held_out(held_out, None),  # type: ignore[arg-type]
+                held_out=read_held_out(held_out, None),
             )
         if json:
             print_json(report)
@@ -306,7 +304,7 @@ def balance(
         if page is not None:
             check_page(page, force=force, option="--report")
     write_as = find_output_format(output or "-", output_format)
-    with _one_line_warnings(quiet):
+    with one_line_warnings(quiet):
         loaded = load(
             source,
             target,
@@ -379,24 +377,3 @@ def _checkpoint(folder: str | None, seconds: float | None) -> "str | tuple[str, 
 
 def _read_steps(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.strip().isdecimal() else text
-
-
-@contextmanager
-def _one_line_warnings(quiet: bool) -> Iterator[None]:
-    """Show each warning of the library once, as one line, and no others."""
-    from mgvae.cli._words import translate
-    from mgvae.errors import MGVAEWarning
-
-    shown: set[str] = set()
-
-    def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-        words = translate(message) if isinstance(message, Warning) else message
-        text = " ".join(words.split())
-        if issubclass(category, MGVAEWarning) and text not in shown and not quiet:
-            shown.add(text)
-            typer.echo(f"mgvae: warning: {text}", err=True)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", MGVAEWarning)
-        warnings.showwarning = show
-        yield

@@ -228,16 +228,17 @@ def write_page(page: str, path: str) -> None:
 def show(found: "QualityReport", console: "Console") -> None:
     """Print the summary of every class, and what can be done."""
     from mgvae.cli._summary import printable
+    from mgvae.cli._warnings import wrapped
+
+    def say(text: str) -> None:
+        console.print(wrapped(printable(text), terminal=console.is_terminal), soft_wrap=True)
 
     for one in found.classes:
         for line in one.summary:
-            console.print(printable(line), soft_wrap=True)
+            say(line)
         advice = {a.change: a for answer in one.answers for a in answer.advice}
         for change, one_advice in advice.items():
-            console.print(
-                printable(f"  {change}: {one_advice.gain}. Cost: {one_advice.cost}."),
-                soft_wrap=True,
-            )
+            say(f"  {change}: {one_advice.gain}. Cost: {one_advice.cost}.")
 
 
 def read_held_out(text: str | None, loaded: "Loaded | None") -> "float | pa.Table":

@@ -5,6 +5,7 @@ majority row that it goes towards, its *guide*. A translated row has a guide onl
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,11 +119,11 @@ def examples(
     members = sample(real.of(label), 10_000, rng)
     nearest = members[closeness(made.encoded[rows], real.encoded[members]).index]
     parents = [anchors[rows], guides[rows]]
-    texts = []
+    texts: list[tuple[str, Any, Any, Any, Any]] = []
     for name, old, new in zip(tables.names, real.columns, made.columns, strict=True):
-        known = [cell_texts(cells_at(old, np.maximum(found, 0))) for found in parents]
+        a, b = (cell_texts(cells_at(old, np.maximum(known, 0))) for known in parents)
         cells, closest = cell_texts(cells_at(new, rows)), cell_texts(cells_at(old, nearest))
-        texts.append((name, *known, cells, closest))
+        texts.append((name, a, b, cells, closest))
     found = []
     for i, row in enumerate(rows):
         anchor, guide = (int(parent[i]) for parent in parents)

@@ -5,6 +5,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import version
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -298,7 +299,7 @@ def quality(
     given = [("real", real, targets[0])]
     reserve: Any = None
     second: SecondRows | None = None
-    if np.isscalar(held_out) or held_out is None:
+    if held_out is None or isinstance(held_out, Real):
         second = _second(real, synthetic, targets, sampler, float(held_out or 0), for_second)
     else:
         if len(targets) != 3:
@@ -321,9 +322,8 @@ def quality(
     unseen = [label for label in labels if label not in rows.labels]
     if unseen:
         raise DataError(f"synthetic has rows of classes that real has not: {unseen[:10]}.")
-    parents = [
-        _read_parents(p, name, tables) for name, p in (("anchors", anchors), ("sources", sources))
-    ]
+    starts = _read_parents(anchors, "anchors", tables)
+    guides = _read_parents(sources, "sources", tables)
     settings = resolved_settings(sampler)
     majority = rows.at(rows.of(majority_of(rows.labels)))
     classes, cut = [], False
@@ -331,7 +331,8 @@ def quality(
         rng = np.random.default_rng(seeds)
         learned, unseen_rows, new, basis = _three(label, tables, second, reserve is not None)
         parts = Parts.cut(learned, unseen_rows, new, majority, rng)
-        own = made.at(made.of(label))
+        here = made.of(label)
+        own = made.at(here)
         cut = cut or max(len(learned), len(own)) > MOST
         columns = measure_columns(parts, tables.kinds)
         figures = measure(parts, own, rows, columns, tables.names, tables.kinds, rng)
@@ -354,8 +355,8 @@ def quality(
                 shown,
                 pairs,
                 map_rows(parts, rng),
-                examples(tables, made, label, *parents, rng),
-                parentage(own, rows, *(p[made.of(label)] for p in parents), tables.kinds),
+                examples(tables, made, label, starts, guides, rng),
+                parentage(own, rows, starts[here], guides[here], tables.kinds),
             )
         )
     return QualityReport(
@@ -529,9 +530,10 @@ def resolved_settings(sampler: Any) -> dict[str, Any]:
     if sampler is None:
         return {}
     settings = dict(sampler.get_params(deep=False))
-    state = getattr(sampler, "state_", None)
-    of_method = () if state is None else fields(state.method.settings)
-    found = {one.name: getattr(state.method.settings, one.name) for one in of_method}
+    found: dict[str, Any] = {}
+    if hasattr(sampler, "state_"):
+        method = sampler.state_.method.settings
+        found = {one.name: getattr(method, one.name) for one in fields(method)}
     settings |= {name: value for name, value in found.items() if name in settings}
     rates = [found.get(f"{stage}_learning_rate") for stage in ("pretrain", "finetune")]
     if "learning_rate" in settings and None not in rates:

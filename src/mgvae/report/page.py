@@ -44,7 +44,7 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for draw in (_svg.histogram, _svg.curve, _svg.forest):
+    for draw in (_svg.histogram, _svg.curve, _svg.forest, _svg.bands):
         environment.globals[draw.__name__] = _safe(draw, Markup)
     environment.globals["spots"] = _svg.spots
     environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
