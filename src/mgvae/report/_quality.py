@@ -336,7 +336,7 @@ def quality(
         cut = cut or max(len(learned), len(own)) > MOST
         columns = measure_columns(parts, tables.kinds)
         figures = measure(parts, own, rows, columns, tables.names, tables.kinds, rng)
-        found = answers(figures, settings)
+        found = answers(figures, settings, held_out=unseen_rows is not None)
         verdict = overall(found, figures)
         shown, pairs = view_relations(parts, tables.names, tables.kinds, rng)
         classes.append(

@@ -13,8 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from mgvae.codec import Column, cell_texts
-from mgvae.experiments.tables import select_rows
+from mgvae.codec import Column, cell_texts, take_rows
 
 __all__ = ["ENOUGH", "SecondRows", "second_rows"]
 
@@ -87,9 +86,9 @@ def second_rows(
     held_out = np.sort(np.concatenate(held))
     learned = np.setdiff1d(np.arange(len(y)), held_out)
     copy = _copy(sampler, order, int(rng.integers(2**31)))
-    X_all, y_all = copy.fit_resample(select_rows(X, learned), y[learned])
+    X_all, y_all = copy.fit_resample(take_rows(X, learned), y[learned])
     new = np.arange(len(learned), len(y_all))
-    return SecondRows(learned, held_out, select_rows(X_all, new), np.asarray(y_all)[new])
+    return SecondRows(learned, held_out, take_rows(X_all, new), np.asarray(y_all)[new])
 
 
 def _copy(sampler: Any, order: Mapping[Any, int], seed: int) -> Any:

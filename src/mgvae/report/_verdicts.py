@@ -110,7 +110,9 @@ class Answer:
     advice: list[Advice]
 
 
-def answers(figures: Sequence[Figure], settings: Mapping[str, Any]) -> list[Answer]:
+def answers(
+    figures: Sequence[Figure], settings: Mapping[str, Any], *, held_out: bool = True
+) -> list[Answer]:
     """Answer the three questions.
 
     Parameters
@@ -119,6 +121,8 @@ def answers(figures: Sequence[Figure], settings: Mapping[str, Any]) -> list[Answ
         All figures of the class.
     settings : mapping
         Those of the sampler, with every ``"auto"`` replaced; empty if it is not known.
+    held_out : bool
+        Whether there were real rows that the sampler never saw.
 
     Examples
     --------
@@ -134,10 +138,12 @@ def answers(figures: Sequence[Figure], settings: Mapping[str, Any]) -> list[Answ
         decides = next((f for f in own if f.verdict == verdict), None)
         if decides is not None and verdict != "good":
             reading += f" {decides.title}: {decides.reading}"
-            if verdict == "unknown" and decides.interval is not None:
+            if verdict == "unknown" and held_out and decides.interval is not None:
                 low, high = decides.interval
                 reading += f" So few rows leave everything from {low:.2f} to {high:.2f} possible."
         advice = [] if verdict == "good" else _advise(question, verdict, own, settings)
+        if verdict == "unknown" and not held_out:
+            advice.insert(0, _held_out())
         found.append(Answer(question, verdict, reading, advice))
     return found
 
@@ -185,8 +191,7 @@ def _advise(
     question: Question, verdict: Verdict, figures: Sequence[Figure], settings: Mapping[str, Any]
 ) -> list[Advice]:
     if verdict == "unknown":
-        without = any(f.verdict == "unknown" and f.interval is None for f in figures)
-        return [*([_held_out()] if without else []), _more_rows("the figures become sure")]
+        return [_more_rows("the figures become sure")]
     ours = "generation" in settings
     generation, rejection = settings.get("generation"), settings.get("rejection", 0.0)
     temperature = settings.get("temperature", 1.0)
