@@ -97,7 +97,7 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
             "hidden_sizes": (300, 300),
             "latent_size": 40,
             "batch_size": 128,
-            "pretrain_steps": "200 epochs, at most 8000 steps",
+            "pretrain_steps": "100 epochs, at most 8000 steps",
             "finetune_steps": 600,
             "pretrain_learning_rate": 1e-3,
             "finetune_learning_rate": 3e-3,
