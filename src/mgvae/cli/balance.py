@@ -1,11 +1,9 @@
 """``mgvae balance``: a table in, a balanced table out; the same for a folder of images."""
 
+import os
 import secrets
 import shlex
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -44,6 +42,7 @@ Examples:
   mgvae balance adult.data --no-header --missing "?" --target c14 -o out.csv
   mgvae balance a.csv -t y --strategy '{"fraud": 5000}' --seed 7 -o b.csv
   zcat a.csv.gz | mgvae balance - -t y --only-synthetic -o - > new.csv
+  mgvae balance photos/ -o balanced/ --minutes 5
   mgvae balance photos/ --size 64 -o balanced/ --checkpoint run/
 
 \b
@@ -84,7 +83,34 @@ def balance(
             "smallest only), a ratio such as 0.5, or rows by class: '{\"yes\": 500}'.",
         ),
     ] = None,
+    share: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Raise every smaller class to this part of the largest, above 0 and at most 1; "
+            "in the place of --strategy.",
+        ),
+    ] = None,
     seed: Seed = None,
+    generation: Annotated[
+        Literal["translate", "responsibility", "bridge"] | None,
+        typer.Option(
+            help="Where new rows come from: majority rows translated, those near the minority "
+            "only, or minority rows that go some way to a majority row. The last unless given; "
+            "for images the first.",
+        ),
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(metavar="FACTOR", min=0, help="Factor on the noise of new rows; 1."),
+    ] = None,
+    rejection: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the rows made that is thrown away, the least plausible ones; 0.",
+        ),
+    ] = None,
     preset: Annotated[
         str | None, typer.Option(metavar="NAME", help="Named settings, such as paper-tables.")
     ] = None,
@@ -101,17 +127,33 @@ def balance(
         bool,
         typer.Option(
             "--mark-synthetic",
-            help="Add a column with the row of INPUT, counted from 0, that each new row was made "
-            "from; it is missing for original rows.",
+            help="Add two columns with the rows of INPUT, counted from 0, that each new row was "
+            "made from: the majority row that guided it, and the minority row that it started "
+            "from. They are missing for original rows.",
         ),
     ] = False,
     mark_name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=f"Name of that column, if not {MARK}."),
+        typer.Option(
+            metavar="NAME",
+            help=f"Name of the first, if not {MARK}; the other ends in _anchor.",
+        ),
     ] = None,
     page: Annotated[
         str | None,
-        typer.Option("--report", metavar="FILE", help="HTML page on how good the new rows are."),
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="HTML page on how good the new rows are. A second sampler is trained for it.",
+        ),
+    ] = None,
+    held_out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PART|FILE",
+            help="For --report: the part of each class that the second sampler does not see, 0.5 "
+            "unless given (0 trains none), or a file with real rows that are not in INPUT.",
+        ),
     ] = None,
     model: Annotated[
         str | None,
@@ -128,7 +170,18 @@ def balance(
     output_format: OutputFormat = None,
     csv_formulas: Formulas = "keep",
     size: Annotated[
-        int | None, typer.Option(metavar="PIXELS", help="Images: side, 8 to 128; 64 unless given.")
+        int | None,
+        typer.Option(
+            metavar="PIXELS", help="Images: side, 8 to 128; their own, at most 64, unless given."
+        ),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(metavar="MINUTES", help="Images: the most that training shall take."),
+    ] = None,
+    n_threads: Annotated[
+        int | None,
+        typer.Option("--threads", metavar="N", help="Images: threads; all cores unless given."),
     ] = None,
     network: Annotated[
         Literal["auto", "mlp", "cnn", "residual"] | None, typer.Option(help="Images: the network.")
@@ -168,8 +221,9 @@ def balance(
 ) -> None:
     """Balance a table: write its rows and new ones of the smaller classes.
 
-    The rows of INPUT come first and unchanged, new rows follow. The largest class is the majority;
-    each new row is made from one of its rows.
+    The rows of INPUT come first and unchanged, new rows follow. The largest class is the majority.
+    Each new row of a table has two parents: it starts from a row of its own class, its anchor, and
+    goes some way towards a row of the majority, its guide.
 
     INPUT may also be a folder of images with one folder per class. Then OUTPUT is a new folder
     with the original images, new ones, and manifest.csv.
@@ -180,11 +234,16 @@ def balance(
     from mgvae.cli._balance_table import balance_table
     from mgvae.cli._load import load
     from mgvae.cli._output import check_output, find_output_format, print_json
-    from mgvae.cli.report import check_page
+    from mgvae.cli._warnings import one_line_warnings
+    from mgvae.cli.report import check_page, read_held_out
 
     started = time.perf_counter()
     if jobs == 0:
         raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
+    if share is not None and strategy is not None:
+        raise ParameterError("--share and --strategy both say how much to make: give one of them.")
+    if held_out is not None and page is None:
+        raise ParameterError("--held-out is for the figures of --report: add it.")
     command = ["mgvae", *(context.obj or ())]
     if checkpoint is not None:
         seed = _seed_of_checkpoint(checkpoint, seed)
@@ -192,6 +251,11 @@ def balance(
     if seed is None:
         seed = secrets.randbelow(2**32)
         command += ["--seed", str(seed)]
+    if minutes is not None and checkpoint is not None:
+        raise ParameterError(
+            "--minutes and --checkpoint exclude each other: a run that goes on must take the steps "
+            "that it began with. Say --minutes with --dry-run, and then the steps that it shows."
+        )
     if Path(source).is_dir():
         refuse_table_options(
             {
@@ -208,7 +272,7 @@ def balance(
                 "--output-format": output_format,
             }
         )
-        with _one_line_warnings(quiet):
+        with one_line_warnings(quiet):
             report = balance_folder(
                 source,
                 output,
@@ -216,16 +280,21 @@ def balance(
                     preset,
                     sampling_strategy=strategy,
                     random_state=seed,
+                    generation=generation,
+                    temperature=temperature,
+                    rejection=rejection,
                     network=network,
                     pretrain_steps=_read_steps(pretrain_steps),
                     finetune_steps=_read_steps(finetune_steps),
                     device=device,
                     n_jobs=jobs,
+                    n_threads=n_threads or _cores(jobs),
                     checkpoint=_checkpoint(checkpoint, checkpoint_seconds),
                     verbose=not (quiet or json),
                 ),
                 strategy=strategy,
                 size=size,
+                minutes=minutes,
                 originals="leave" if only_synthetic else "link" if link else "copy",
                 dry_run=dry_run,
                 console=Console(quiet=quiet or json, highlight=False, markup=False),
@@ -234,14 +303,18 @@ def balance(
                 model=model,
                 force=force,
                 command=shlex.join(command),
+                share=share,
+                held_out=read_held_out(held_out, None),
             )
         if json:
             print_json(report)
         return
     if target is None:
         raise typer.BadParameter("a table needs it", param_hint="--target")
-    if size is not None or network is not None or link:
-        raise ParameterError("--size, --network and --link are for a folder of images.")
+    if any((size, network, link, minutes, n_threads)):
+        raise ParameterError(
+            "--size, --network, --link, --minutes and --threads are for a folder of images."
+        )
     if not dry_run:
         if output is None:
             raise ParameterError("--output: say where to write, or add --dry-run.")
@@ -253,24 +326,28 @@ def balance(
         if page is not None:
             check_page(page, force=force, option="--report")
     write_as = find_output_format(output or "-", output_format)
-    with _one_line_warnings(quiet):
+    with one_line_warnings(quiet):
+        loaded = load(
+            source,
+            target,
+            drop=drop,
+            types=types,
+            missing=missing,
+            no_header=no_header,
+            delimiter=delimiter,
+            encoding=encoding,
+            input_format=input_format,
+        )
         report = balance_table(
-            load(
-                source,
-                target,
-                drop=drop,
-                types=types,
-                missing=missing,
-                no_header=no_header,
-                delimiter=delimiter,
-                encoding=encoding,
-                input_format=input_format,
-            ),
+            loaded,
             output,
             make_sampler=lambda strategy, kinds: _make_sampler(
                 preset,
                 sampling_strategy=strategy,
                 random_state=seed,
+                generation=generation,
+                temperature=temperature,
+                rejection=rejection,
                 column_types=kinds or None,
                 identifiers=identifiers,
                 pretrain_steps=_read_steps(pretrain_steps),
@@ -294,6 +371,8 @@ def balance(
             model=model,
             command=shlex.join(command),
             started=started,
+            share=share,
+            held_out=read_held_out(held_out, loaded),
         )
     if json:
         print_json(report)
@@ -305,6 +384,13 @@ def _make_sampler(preset: str | None, **given: Any) -> "MGVAE":
 
     given = {name: value for name, value in given.items() if value is not None}
     return MGVAE(**given) if preset is None else MGVAE.from_preset(preset, **given)
+
+
+def _cores(jobs: int | None) -> int | None:
+    """Return all cores, which convolutions use; none of them where classes go side by side."""
+    if jobs not in (None, 1):
+        return None
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def _seed_of_checkpoint(folder: str, seed: int | None) -> int | None:
@@ -320,24 +406,3 @@ def _checkpoint(folder: str | None, seconds: float | None) -> "str | tuple[str, 
 
 def _read_steps(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.strip().isdecimal() else text
-
-
-@contextmanager
-def _one_line_warnings(quiet: bool) -> Iterator[None]:
-    """Show each warning of the library once, as one line, and no others."""
-    from mgvae.cli._words import translate
-    from mgvae.errors import MGVAEWarning
-
-    shown: set[str] = set()
-
-    def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-        words = translate(message) if isinstance(message, Warning) else message
-        text = " ".join(words.split())
-        if issubclass(category, MGVAEWarning) and text not in shown and not quiet:
-            shown.add(text)
-            typer.echo(f"mgvae: warning: {text}", err=True)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", MGVAEWarning)
-        warnings.showwarning = show
-        yield
