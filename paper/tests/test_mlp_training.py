@@ -56,6 +56,7 @@ def test_the_same_network_as_the_plain_form(double_softmax, weighted, hidden):
     [
         (network(), plan(optimizer="sgd")),
         (network(), plan(weight_decay=1e-4)),
+        (network(), plan(defer=0.8)),
         (network().double(), plan()),
         (nn.Sequential(nn.Linear(5, 3)), plan()),
         (nn.Sequential(nn.Flatten(), nn.Linear(5, 4), nn.Tanh(), nn.Linear(4, 3)), plan()),

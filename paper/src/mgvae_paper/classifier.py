@@ -117,7 +117,9 @@ def train_classifier(
                 "balanced_batches is the paper's random over-sampling: it goes with the loss "
                 '"ce" and the last epoch only.'
             )
-        simple = estimator.loss in ("ce", *_SCHEMES) and held_out is None and fresh is None
+        augmentation = estimator.augmentation(torch_generator(for_augmentation))
+        plain = held_out is None and fresh is None and augmentation is None
+        simple = plain and estimator.loss in ("ce", "rw", "cbrw")
         if double_softmax and simple and can_train(network, plan):
             order = torch_generator(for_order)
             draw = _balanced_draws if balanced else _shuffled
@@ -133,7 +135,7 @@ def train_classifier(
                 network, loss, rows, _held_out(held_out, device), plan,
                 n_classes=len(counts), generator=torch_generator(for_order), callback=None,
                 epoch=_epochs(rows, fresh, X.shape[1:], estimator.borrowed, for_fresh),
-                augmentation=estimator.augmentation(torch_generator(for_augmentation)),
+                augmentation=augmentation,
                 class_weight=torch.from_numpy(class_weight),
             )  # fmt: skip
     shown = len(y) if fresh is None else len(counts) * int(counts.max())

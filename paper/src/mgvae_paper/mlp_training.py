@@ -49,7 +49,7 @@ def can_train(network: nn.Module, plan: Plan) -> TypeGuard[nn.Sequential]:
     layers, activations = modules[1::2], modules[2::2]
     return (
         plan.optimizer == "adam"
-        and plan.weight_decay == 0.0
+        and plan.weight_decay == plan.defer == 0.0
         and len(layers) == len(activations) + 1
         and all(type(layer) is nn.Linear for layer in layers)
         and all(type(a) is nn.LeakyReLU and a.negative_slope == _SLOPE for a in activations)
