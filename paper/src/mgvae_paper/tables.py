@@ -189,7 +189,7 @@ def _points(grid: Mapping[str, Sequence[Any]]) -> dict[str, dict[str, Any]]:
 
     Examples
     --------
-    >>> _points({"ewc_weight": [5e2, 5e4], "n_exemplars": [700]})["5e+04, 700"]
+    >>> _points({"ewc_weight": [5e2, 5e4], "n_exemplars": [700]})["50000, 700"]
     {'settings': {'ewc_weight': 50000.0, 'n_exemplars': 700}}
     """
     points = [dict(zip(grid, values, strict=True)) for values in product(*grid.values())]
