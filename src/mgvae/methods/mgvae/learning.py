@@ -11,6 +11,7 @@ In each step, ``n_exemplars`` (S) majority rows are drawn with replacement to st
 Algorithm 1, generation, is in :mod:`mgvae.methods.mgvae.generation`.
 """
 
+from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +26,7 @@ from mgvae.common.runtime import torch_generator
 from mgvae.methods.mgvae.generation import latent_means, translate
 from mgvae.methods.settings import Stage
 from mgvae.model.ewc import Consolidation, fisher_diagonal
-from mgvae.model.kernels import Adam
+from mgvae.model.kernels import Adam, DenseStep
 from mgvae.model.prior import own_exemplars
 from mgvae.model.vae import VAE, elbo, elbo_with_exemplars
 from mgvae.training import Callback, History, Player, Validation, train
@@ -165,12 +166,15 @@ def _learn(
     n_exemplars = stage.n_exemplars if vae.prior == "majority" else 0
     memory = _Memory(stage.n_remembered if n_exemplars else 0, device)
     place: Tensor | None = None  # of a step's rows
+    fused = None
+    if team is None and n_exemplars and DenseStep.suits(vae):
+        fused = DenseStep(vae, n_batch, n_exemplars, consolidation)
 
-    def loss(step: int) -> dict[str, Tensor]:  # noqa: ARG001
+    def loss(step: int) -> Mapping[str, Tensor | float]:  # noqa: ARG001
         nonlocal place
         batch = learned[rng.choice(len(learned), n_batch, replace=False, shuffle=False)]
         exemplars = majority[rng.integers(len(majority), size=n_exemplars)]
-        noise = torch.randn(n_batch, vae.latent_size, generator=generator, device=device)
+        noise = torch.randn(vae.latent_size, n_batch, generator=generator, device=device).T
         encoded, gather = exemplars, None
         if team is not None:
             share = team.share(n_batch)
@@ -181,6 +185,10 @@ def _learn(
         own = None
         if stage.leave_one_out and n_exemplars:
             own = own_exemplars(batch, np.concatenate([exemplars, memory.positions])).to(device)
+        if fused is not None:
+            found, centres = fused(chosen, noise, own, memory.means)
+            memory.add(exemplars, centres)
+            return found
         parts = elbo_with_exemplars(vae, chosen, noise, own, memory.means, gather)
         memory.add(exemplars, parts.centres)
         terms = dict(parts.terms())
@@ -198,7 +206,7 @@ def _learn(
         if team is not None:
             team.align(vae)
         return train(
-            [Player(loss, adam(vae, stage.learning_rate))],
+            [Player(loss, adam(vae, stage.learning_rate), differentiates=fused is not None)],
             stage=name,
             steps=stage.steps,
             schedule=stage.schedule,
