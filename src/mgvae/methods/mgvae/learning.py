@@ -169,6 +169,9 @@ def _learn(
     fused = None
     if team is None and n_exemplars and DenseStep.suits(vae):
         fused = DenseStep(vae, n_batch, n_exemplars, consolidation)
+        optimizer = _adam(fused.weights, fused.variances, stage.learning_rate)
+    else:
+        optimizer = adam(vae, stage.learning_rate)
 
     def loss(step: int) -> Mapping[str, Tensor | float]:  # noqa: ARG001
         nonlocal place
@@ -206,7 +209,7 @@ def _learn(
         if team is not None:
             team.align(vae)
         return train(
-            [Player(loss, adam(vae, stage.learning_rate), differentiates=fused is not None)],
+            [Player(loss, optimizer, differentiates=fused is not None)],
             stage=name,
             steps=stage.steps,
             schedule=stage.schedule,
@@ -248,10 +251,17 @@ class _Memory:
 
 def adam(vae: VAE, learning_rate: float) -> torch.optim.Optimizer:
     """Make the optimiser: Adam, faster for the likelihood's variances."""
-    fast = {id(p) for p in vae.likelihood.parameters()}
+    variances = list(vae.likelihood.parameters())
+    fast = {id(p) for p in variances}
+    return _adam([p for p in vae.parameters() if id(p) not in fast], variances, learning_rate)
+
+
+def _adam(
+    weights: list[Tensor], variances: list[Tensor], learning_rate: float
+) -> torch.optim.Optimizer:
     groups = [
-        {"params": [p for p in vae.parameters() if id(p) not in fast], "lr": learning_rate},
-        {"params": list(vae.likelihood.parameters()), "lr": learning_rate * _VARIANCE_RATE},
+        {"params": weights, "lr": learning_rate},
+        {"params": variances, "lr": learning_rate * _VARIANCE_RATE},
     ]
     return Adam([g for g in groups if g["params"]])
 

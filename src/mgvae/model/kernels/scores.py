@@ -17,9 +17,11 @@ so that one pass serves all outputs whose mean is the raw output itself. The pla
 import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mgvae.codec import Activation, LikelihoodName
@@ -27,6 +29,8 @@ from mgvae.codec import Activation, LikelihoodName
 __all__ = ["Block", "Scorable", "Scores"]
 
 _LOG_2PI = math.log(2.0 * math.pi)
+
+Arrays = NDArray[Any]
 
 
 class Block(Protocol):
@@ -63,6 +67,8 @@ class Scores:
         Rows of a batch.
     like : Tensor
         Has the type of the numbers.
+    log_variance : tuple of Tensor, optional
+        The parameter of the Gaussian outputs, and where its gradient goes.
 
     Attributes
     ----------
@@ -70,7 +76,13 @@ class Scores:
         The gradient of the mean cost of the last batch with respect to the raw outputs.
     """
 
-    def __init__(self, likelihood: Scorable, n: int, like: Tensor) -> None:
+    def __init__(
+        self,
+        likelihood: Scorable,
+        n: int,
+        like: Tensor,
+        log_variance: tuple[Tensor, Tensor] | None = None,
+    ) -> None:
         width = likelihood.width
         self.n = n
         self.least = likelihood.least_log_variance
@@ -81,6 +93,9 @@ class Scores:
         self._factors = like.new_empty(width)  # of the errors in the gradient
         self._counts = like.new_zeros(width)  # of present cells of Gaussian outputs
         self._published, self._gaussian, self._other = like.new_zeros(3, width)
+        self._log_variance = None
+        if log_variance is not None:
+            self._log_variance = (log_variance[0].numpy(), log_variance[1].numpy())
         self._curved = []
         self._present: Tensor | None = None
         for block in likelihood.blocks:
@@ -88,6 +103,7 @@ class Scores:
             kinds.get(block.likelihood, self._other)[block.slice] = 1.0
             if block.activation != "identity" or block.likelihood == "bernoulli":
                 self._curved.append(block)
+        self._other_factor = self._other.numpy() / n
         self._has_squares = not bool(self._other.all())
         torch.mul(self._gaussian, n, out=self._counts)
         torch.mul(self._published, 2.0, out=self._factors).add_(self._other).div_(n)
@@ -101,19 +117,13 @@ class Scores:
                 self._flags[columns] = torch.tensor(block.flags, dtype=torch.int64)
                 self._may_miss[columns] = -1.0
 
-    def cost(
-        self, x: Tensor, raw: Tensor, log_variance: Tensor | None, for_log_variance: Tensor | None
-    ) -> float:
+    def cost(self, x: Tensor, raw: Tensor) -> float:
         """Return the mean of -log p(x|z) over a batch, and leave its gradients in place.
 
         Parameters
         ----------
         x, raw : Tensor of shape (n, width)
             Encoded rows and raw outputs.
-        log_variance : Tensor of shape (width,) or None
-            The parameter of the Gaussian outputs.
-        for_log_variance : Tensor of shape (width,) or None
-            Where its gradient goes.
 
         Returns
         -------
@@ -135,24 +145,33 @@ class Scores:
         if self._has_squares:
             torch.mul(errors, errors, out=self._room)
             torch.sum(self._room, 0, out=self._squares)
-            if log_variance is not None and for_log_variance is not None:
-                total += self._vary(log_variance, for_log_variance)
-            total += torch.dot(self._weights, self._squares).item()
+            if self._log_variance is not None:
+                total += self._vary(*self._log_variance)
+            total += float(self._weights.numpy() @ self._squares.numpy())
         errors.mul_(self._factors)
         for block, mean in zip(self._curved, means, strict=True):
             if mean is not None:
                 _straighten(block, errors[:, block.slice], mean)
         return total / self.n
 
-    def _vary(self, log_variance: Tensor, found: Tensor) -> float:
-        """Weigh squares by the precisions 1/v; return the cost of log v, and find its gradient."""
-        bounded = log_variance.clamp(min=self.least)
-        precision = torch.exp(-bounded).mul_(self._gaussian)
-        torch.add(self._published, precision, alpha=0.5, out=self._weights)
-        torch.add(self._other, self._weights, alpha=2.0, out=self._factors).div_(self.n)
-        torch.addcmul(self._counts, precision, self._squares, value=-1.0, out=found)
-        found.mul_(log_variance >= self.least).mul_(0.5 / self.n)
-        return 0.5 * torch.dot(self._counts, bounded.add_(_LOG_2PI)).item()
+    def _vary(self, log_variance: Arrays, found: Arrays) -> float:
+        """Weigh squares by the precisions 1/v; return the cost of log v, and find its gradient.
+
+        These are vectors of one number for each output, for which numpy is faster.
+        """
+        bounded = np.maximum(log_variance, self.least)
+        precision = np.exp(-bounded)
+        precision *= self._gaussian.numpy()
+        weights, counts = self._weights.numpy(), self._counts.numpy()
+        np.multiply(precision, 0.5, out=weights)
+        weights += self._published.numpy()
+        np.multiply(weights, 2.0 / self.n, out=self._factors.numpy())
+        self._factors.numpy()[...] += self._other_factor
+        precision *= self._squares.numpy()
+        np.subtract(counts, precision, out=found)
+        found *= (0.5 / self.n) * (log_variance >= self.least)
+        bounded += _LOG_2PI
+        return 0.5 * float(counts @ bounded)
 
     def _bend(self, block: Block, x: Tensor, raw: Tensor) -> tuple[float, Tensor | None]:
         """Put the errors of a block whose means are not the raw outputs in place.

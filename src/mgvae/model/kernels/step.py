@@ -14,14 +14,15 @@ gradient is
 
 and that of :math:`\log s^2` follows from both by Euler's rule.
 
-Latent quantities have one column for each row, the others one row for each: products with a side
-as short as a latent code are twice as fast that way.
+What lies between the layers is stored with one column for each row: products with a side as short
+as a latent code are twice as fast that way, and none is slower.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -71,6 +72,12 @@ class DenseStep:
     penalty : Consolidation, optional
         The penalty of Eq. 6.
 
+    Attributes
+    ----------
+    weights, variances : list of torch.nn.Parameter
+        All parameters of the model as one vector, but for the likelihood's variances, if it has
+        any, which are the other. An optimiser that moves them moves the model.
+
     Examples
     --------
     >>> import torch
@@ -108,20 +115,28 @@ class DenseStep:
         flat = _Flat(vae, heads)
         like, d, both = flat.values, vae.latent_size, n + n_exemplars
         self.n, self.d = n, d
-        self.log_variance, self.for_log_variance = flat.pair(vae.log_variance)
+        self.weights, self.variances = flat.weights, flat.variances
+        self._log_s2, self._for_log_s2 = flat.pair(vae.log_variance)
+        self._encoder, self._decoder = _Stack(flat, vae.encoder, both), _Stack(flat, vae.decoder, n)
+        self._heads = flat.stacked([head.weight for head in heads])
+        biases, self._for_biases = flat.stacked([head.bias for head in heads])
+        self._biases = biases.unsqueeze(1)
         variances = vae.likelihood.log_variance
-        self.variances = (None, None) if variances is None else flat.pair(variances)
-        self.encoder, self.decoder = _Stack(flat, vae.encoder, both), _Stack(flat, vae.decoder, n)
-        self.heads = flat.stacked([head.weight for head in heads])
-        self.head_biases = flat.stacked([head.bias for head in heads])
-        self.scores = Scores(vae.likelihood, n, like)
-        self.penalty = None if penalty is None else _FlatPenalty(flat, penalty)
+        self._scores = Scores(
+            vae.likelihood, n, like, None if variances is None else flat.pair(variances)
+        )
+        self._penalty = None if penalty is None else _FlatPenalty(flat, penalty)
 
         # One column for each row of the batch, then one for each exemplar.
-        self.codes, self.for_codes = like.new_zeros(2, len(heads) * d, both)
-        self.z, self.moves, self.pulled = like.new_empty(3, d, n)
-        self.room = like.new_empty(0, 0)  # for responsibilities
-        self.everyone = like.new_empty(0, d)
+        self._codes, self._for_codes = like.new_zeros(2, len(heads) * d, both)
+        self._means, self._centres = self._codes[:d, :n], self._codes[:d, n:]
+        self._for_z, self._for_centres = self._for_codes[:d, :n], self._for_codes[:d, n:]
+        self._has_spread = len(heads) == 2
+        self._spread, self._for_spread = self._codes[d:, :n], self._for_codes[d:, :n]
+        self._z, self._moves, self._pulled = like.new_empty(3, d, n)
+        self._constant = like.new_full((), -0.5 / n)
+        self._highest, self._top = like.new_empty(2, n)
+        self._mixture = _Mixture(like, n, d, 0)
 
     def __call__(
         self, rows: Tensor, noise: Tensor, own: Own | None = None, remembered: Tensor | None = None
@@ -146,101 +161,118 @@ class DenseStep:
         centres : Tensor of shape (S, d)
             Latent means of the exemplars; the next call overwrites them.
         """
-        n, d = self.n, self.d
-        features = self.encoder.forward(rows)
-        torch.addmm(self.head_biases[0].unsqueeze(1), self.heads[0], features.T, out=self.codes)
+        z_rows, (heads, for_heads) = self._z.T, self._heads
+        features = self._encoder.forward(rows)
+        torch.addmm(self._biases, heads, features.T, out=self._codes)
         centres = self._all_centres(remembered)
         divergence = self._draw(noise.T, centres, own)
-        raw = self.decoder.forward(self.z.T)
-        cost = self.scores.cost(rows[:n], raw, *self.variances)
+        raw = self._decoder.forward(z_rows)
+        cost = self._scores.cost(rows[: self.n], raw)
         terms = {"loss": cost + divergence, "reconstruction": cost, "divergence": divergence}
 
-        for_z = self.for_codes[:d, :n]
-        g = self.decoder.backward(self.scores.for_raw, self.z.T)
-        torch.mm(self.decoder.transposed[0], g.T, out=for_z)
-        self._pull(for_z, centres)
-        torch.mm(self.for_codes, features, out=self.heads[1])
-        torch.sum(self.for_codes, 1, out=self.head_biases[1])
-        g = torch.mm(self.for_codes.T, self.heads[0], out=self.encoder.for_outputs[-1])
-        self.encoder.backward(g, rows)
-        if self.penalty is not None:
-            terms["ewc"] = self.penalty.add()
+        g = self._decoder.backward(self._scores.for_raw, z_rows)
+        torch.mm(self._decoder.transposed[0], g.T, out=self._for_z)
+        self._pull(centres)
+        torch.mm(self._for_codes, features, out=for_heads)
+        torch.sum(self._for_codes, 1, out=self._for_biases)
+        g = torch.mm(self._for_codes.T, heads, out=self._encoder.for_outputs[-1])
+        self._encoder.backward(g, rows)
+        if self._penalty is not None:
+            terms["ewc"] = self._penalty.add()
             terms["loss"] += terms["ewc"]
-        return terms, self.codes[:d, n:].T
+        return terms, self._centres.T
 
     def _all_centres(self, remembered: Tensor | None) -> Tensor:
         """Return the centres of the mixture, one column each: the step's own come first."""
-        own = self.codes[: self.d, self.n :]
+        own = self._centres
+        s, more = own.shape[1], 0 if remembered is None else len(remembered)
+        if self._mixture.size != s + more:
+            self._mixture = _Mixture(own, self.n, self.d, s + more)
         if remembered is None:
             return own
-        s, count = own.shape[1], own.shape[1] + len(remembered)
-        if len(self.everyone) != count:
-            self.everyone = own.new_empty(count, self.d)
-        self.everyone[:s].copy_(own.T)
-        self.everyone[s:].copy_(remembered)
-        return self.everyone.T
+        everyone = self._mixture.everyone
+        everyone[:s].copy_(own.T)
+        everyone[s:].copy_(remembered)
+        return everyone.T
 
     def _draw(self, noise: Tensor, centres: Tensor, own: Own | None) -> float:
         """Draw the codes, and return the mean divergence from the prior."""
-        n, d, z, moves = self.n, self.d, self.z, self.moves
-        log_s2 = self.log_variance.item()
+        n, d, z, moves, mixture = self.n, self.d, self._z, self._moves, self._mixture
+        log_s2 = self._log_s2.item()
         precision = math.exp(-log_s2)
-        if len(self.codes) == d:
+        if self._has_spread:
+            torch.mul(self._spread, 0.5, out=moves).exp_().mul_(noise)
+            spread = float(self._spread.numpy().sum())
+        else:
             torch.mul(noise, math.exp(0.5 * log_s2), out=moves)
             spread = n * d * log_s2
-        else:
-            log_variance = self.codes[d:, :n]
-            torch.mul(log_variance, 0.5, out=moves).exp_().mul_(noise)
-            spread = log_variance.sum().item()
-        torch.add(self.codes[:d, :n], moves, out=z)
-        if self.room.shape[1] != centres.shape[1]:
-            self.room = z.new_empty(n, centres.shape[1])
-        self.lengths = centres.square().sum(0)
+        torch.add(self._means, moves, out=z)
+        torch.mul(centres, centres, out=mixture.squares)
+        lengths = torch.sum(mixture.squares, 0, out=mixture.lengths)
         logits = torch.addmm(
-            self.lengths, z.T, centres, beta=-0.5 * precision, alpha=precision, out=self.room
+            lengths, z.T, centres, beta=-0.5 * precision, alpha=precision, out=mixture.logits
         )
-        count = n * math.log(centres.shape[1])
-        if own is not None:
+        count = n * math.log(mixture.size)
+        if own is not None and len(own.places):
             logits.view(-1).index_fill_(0, own.places, -torch.inf)
-            count = own.log_others.sum().item()
-        highest = logits.amax(-1)
-        self.weights = torch.softmax(logits, -1)
-        mixture = highest.sub_(self.weights.amax(-1).log_()).sum().item()  # logsumexp
-        self.squares = torch.dot(z.view(-1), z.view(-1)).item()
-        squares = precision * self.squares - noise.square().sum().item() - spread
-        return (0.5 * (squares + n * d * log_s2) - mixture + count) / n
+            count = float(own.log_others.numpy().sum())
+        torch.amax(logits, -1, out=self._highest)
+        torch.softmax(logits, -1, out=mixture.weights)
+        torch.amax(mixture.weights, -1, out=self._top)
+        log_p = float(self._highest.numpy().sum() - np.log(self._top.numpy()).sum())  # logsumexp
+        self._length = _dot(z, z)
+        squares = precision * self._length - _dot(noise, noise) - spread
+        return (0.5 * (squares + n * d * log_s2) - log_p + count) / n
 
-    def _pull(self, for_z: Tensor, centres: Tensor) -> None:
+    def _pull(self, centres: Tensor) -> None:
         """Add the divergence's gradient to that of the codes, and find that of all latent means."""
-        n, d, z, pulled = self.n, self.d, self.z, self.pulled
-        share = math.exp(-self.log_variance.item()) / n
-        torch.mm(centres, self.weights.T, out=pulled)
-        for_z.add_(z, alpha=share).add_(pulled, alpha=-share)
-        masses = self.weights.sum(0)
-        s = self.codes.shape[1] - n
-        for_centres = self.for_codes[:d, n:]
-        torch.mul(centres[:, :s], masses[:s], out=for_centres)
-        for_centres.addmm_(z, self.weights[:, :s], beta=share, alpha=-share)
-        stretched = self.squares - 2.0 * torch.dot(z.view(-1), pulled.view(-1)).item()
-        stretched = share * (stretched + torch.dot(masses, self.lengths).item())
-        for_prior = 0.5 * (d - stretched)
-        if len(self.codes) == d:
-            for_prior += 0.5 * ((for_z * self.moves).sum().item() - d)
+        n, d, z, pulled, mixture = self.n, self.d, self._z, self._pulled, self._mixture
+        share = math.exp(-self._log_s2.item()) / n
+        torch.mm(centres, mixture.weights.T, out=pulled)
+        torch.sub(z, pulled, out=pulled)
+        self._for_z.add_(pulled, alpha=share)
+        torch.sum(mixture.weights, 0, out=mixture.masses)
+        s = self._centres.shape[1]
+        torch.mul(self._centres, mixture.masses[:s], out=self._for_centres)
+        self._for_centres.addmm_(z, mixture.weights[:, :s], beta=share, alpha=-share)
+        stretched = 2.0 * _dot(z, pulled) - self._length + _dot(mixture.masses, mixture.lengths)
+        for_log_s2 = 0.5 * (d - share * stretched)
+        if self._has_spread:
+            torch.addcmul(self._constant, self._for_z, self._moves, value=0.5, out=self._for_spread)
         else:
-            for_spread = self.for_codes[d:, :n]
-            torch.mul(for_z, self.moves, out=for_spread).sub_(1.0 / n).mul_(0.5)
-        self.for_log_variance.fill_(for_prior)
+            for_log_s2 += 0.5 * (float((self._for_z * self._moves).sum()) - d)
+        self._for_log_s2.fill_(for_log_s2)
+
+
+class _Mixture:
+    """Room for what is computed of a mixture of some size."""
+
+    def __init__(self, like: Tensor, n: int, d: int, size: int) -> None:
+        self.size = size
+        self.everyone = like.new_empty(size, d)
+        self.squares = like.new_empty(d, size)
+        self.lengths, self.masses = like.new_empty(2, size)
+        self.logits, self.weights = like.new_empty(2, n, size)
+
+
+def _dot(a: Tensor, b: Tensor) -> float:
+    """Return the sum of products of two small tensors, for which numpy is faster."""
+    return float(np.vdot(a.numpy(), b.numpy()))
 
 
 class _Flat:
-    """The parameters of a model as one vector, and their gradients as another."""
+    """The parameters of a model as one vector, and their gradients as another.
+
+    The likelihood's own parameters are at the end.
+    """
 
     def __init__(self, vae: Trainable, heads: Sequence[nn.Linear]) -> None:
         named = dict(vae.named_parameters())
         self.names = {id(p): name for name, p in named.items()}
-        stacked = [*(head.weight for head in heads), *(head.bias for head in heads)]
-        apart = {id(p) for p in stacked}
-        self.ordered = [*stacked, *(p for p in named.values() if id(p) not in apart)]
+        first = [*(head.weight for head in heads), *(head.bias for head in heads)]
+        last = [p for p in (vae.likelihood.log_variance,) if p is not None]
+        apart = {id(p) for p in (*first, *last)}
+        self.ordered = [*first, *(p for p in named.values() if id(p) not in apart), *last]
         self.values = torch.cat([p.detach().reshape(-1) for p in self.ordered])
         self.gradients = torch.zeros_like(self.values)
         self._places: dict[int, slice] = {}
@@ -250,6 +282,15 @@ class _Flat:
             p.data = self.values[place].view(p.shape)
             p.grad = self.gradients[place].view(p.shape)
             start = place.stop
+        end = start - sum(p.numel() for p in last)
+        self.weights, self.variances = self._vector(slice(0, end)), self._vector(slice(end, start))
+
+    def _vector(self, place: slice) -> list[Tensor]:
+        if place.start == place.stop:
+            return []
+        vector = nn.Parameter(self.values[place])
+        vector.grad = self.gradients[place]
+        return [vector]
 
     def pair(self, parameter: Tensor) -> tuple[Tensor, Tensor]:
         """Return a parameter and its gradient."""
@@ -269,15 +310,28 @@ class _Flat:
 
 
 class _Stack:
-    """Fully connected layers, and room for the outputs of ``n`` rows and their gradients."""
+    """Fully connected layers, and room for the outputs of ``n`` rows and their gradients.
+
+    A layer's gradient takes the place of outputs that are not needed any more, so that the
+    processor's cache holds all.
+    """
 
     def __init__(self, flat: _Flat, layers: Dense, n: int) -> None:
         self.weights = [flat.pair(layer.weight) for layer in layers.linear]
         self.biases = [flat.pair(layer.bias) for layer in layers.linear]
         self.transposed = [weight.T for weight, _ in self.weights]
         self.activated = [True] * (len(self.weights) - 1) + [layers.activates_last]
-        self.outputs = [flat.values.new_empty(n, layer.out_features) for layer in layers.linear]
-        self.for_outputs = [torch.empty_like(outputs) for outputs in self.outputs]
+        sizes = [layer.out_features for layer in layers.linear]
+        least = [max(sizes[i], sizes[i - 1] if i else 0) for i in range(len(sizes))]
+        room = [flat.values.new_empty(n * size) for size in [*least, sizes[-1]]]
+        self.outputs = [
+            _columns(memory, size, n) for memory, size in zip(room, sizes, strict=False)
+        ]
+        self.for_outputs = [
+            _columns(memory, size, n) for memory, size in zip(room[1:], sizes, strict=True)
+        ]
+        if not layers.activates_last:  # what is scored is laid out as the rows are
+            self.outputs[-1] = room[-2][: n * sizes[-1]].view(n, sizes[-1])
 
     def forward(self, x: Tensor) -> Tensor:
         """Apply the layers."""
@@ -300,6 +354,11 @@ class _Stack:
             if i:
                 g = torch.mm(g, self.weights[i][0], out=self.for_outputs[i - 1])
         return g
+
+
+def _columns(memory: Tensor, size: int, n: int) -> Tensor:
+    """Return memory as a matrix of ``n`` rows that are stored as columns."""
+    return memory[: n * size].view(size, n).T
 
 
 class _FlatPenalty:
