@@ -11,7 +11,7 @@ In each step, ``n_exemplars`` (S) majority rows are drawn with replacement to st
 Algorithm 1, generation, is in :mod:`mgvae.methods.mgvae.generation`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -177,7 +177,7 @@ def _learn(
         nonlocal place
         batch = learned[rng.choice(len(learned), n_batch, replace=False, shuffle=False)]
         exemplars = majority[rng.integers(len(majority), size=n_exemplars)]
-        noise = torch.randn(vae.latent_size, n_batch, generator=generator, device=device).T
+        noise = torch.randn(n_batch, vae.latent_size, generator=generator, device=device)
         encoded, gather = exemplars, None
         if team is not None:
             share = team.share(n_batch)
@@ -257,11 +257,11 @@ def adam(vae: VAE, learning_rate: float) -> torch.optim.Optimizer:
 
 
 def _adam(
-    weights: list[Tensor], variances: list[Tensor], learning_rate: float
+    weights: Sequence[Tensor], variances: Sequence[Tensor], learning_rate: float
 ) -> torch.optim.Optimizer:
     groups = [
-        {"params": weights, "lr": learning_rate},
-        {"params": variances, "lr": learning_rate * _VARIANCE_RATE},
+        {"params": list(weights), "lr": learning_rate},
+        {"params": list(variances), "lr": learning_rate * _VARIANCE_RATE},
     ]
     return Adam([g for g in groups if g["params"]])
 

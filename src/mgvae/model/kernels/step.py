@@ -36,24 +36,37 @@ __all__ = ["DenseStep"]
 class Trainable(Protocol):
     """What :class:`DenseStep` needs of a :class:`mgvae.model.vae.VAE`."""
 
-    prior: str
     latent_size: int
     encoder: nn.Module
     mean_head: nn.Linear
     log_variance_head: nn.Linear | None
     decoder: nn.Module
-    likelihood: Scorable
     log_variance: nn.Parameter
 
-    def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]: ...
+    @property
+    def prior(self) -> str:
+        """The prior's name."""
+
+    @property
+    def likelihood(self) -> Scorable:
+        """What the outputs mean."""
+
+    def named_parameters(self) -> Iterator[tuple[str, nn.Parameter]]:
+        """Iterate over all parameters."""
 
 
 class Penalty(Protocol):
     """What :class:`DenseStep` needs of a :class:`mgvae.model.ewc.Consolidation`."""
 
     weight: float
-    anchor: Mapping[str, Tensor]
-    fisher: Mapping[str, Tensor]
+
+    @property
+    def anchor(self) -> Mapping[str, Tensor]:
+        """The weights from which a model moves."""
+
+    @property
+    def fisher(self) -> Mapping[str, Tensor]:
+        """How important they are."""
 
 
 class DenseStep:
@@ -165,7 +178,7 @@ class DenseStep:
         features = self._encoder.forward(rows)
         torch.addmm(self._biases, heads, features.T, out=self._codes)
         centres = self._all_centres(remembered)
-        divergence = self._draw(noise.T, centres, own)
+        divergence = self._draw(noise, centres, own)
         raw = self._decoder.forward(z_rows)
         cost = self._scores.cost(rows[: self.n], raw)
         terms = {"loss": cost + divergence, "reconstruction": cost, "divergence": divergence}
@@ -190,10 +203,10 @@ class DenseStep:
             self._mixture = _Mixture(own, self.n, self.d, s + more)
         if remembered is None:
             return own
-        everyone = self._mixture.everyone
-        everyone[:s].copy_(own.T)
-        everyone[s:].copy_(remembered)
-        return everyone.T
+        everyone: Tensor = self._mixture.everyone.T
+        everyone[:, :s].copy_(own)
+        everyone[:, s:].copy_(remembered.T)
+        return everyone
 
     def _draw(self, noise: Tensor, centres: Tensor, own: Own | None) -> float:
         """Draw the codes, and return the mean divergence from the prior."""
@@ -201,10 +214,10 @@ class DenseStep:
         log_s2 = self._log_s2.item()
         precision = math.exp(-log_s2)
         if self._has_spread:
-            torch.mul(self._spread, 0.5, out=moves).exp_().mul_(noise)
+            torch.mul(self._spread, 0.5, out=moves).exp_().mul_(noise.T)
             spread = float(self._spread.numpy().sum())
         else:
-            torch.mul(noise, math.exp(0.5 * log_s2), out=moves)
+            torch.mul(noise.T, math.exp(0.5 * log_s2), out=moves)
             spread = n * d * log_s2
         torch.add(self._means, moves, out=z)
         torch.mul(centres, centres, out=mixture.squares)
@@ -246,6 +259,13 @@ class DenseStep:
 
 class _Mixture:
     """Room for what is computed of a mixture of some size."""
+
+    everyone: Tensor
+    squares: Tensor
+    lengths: Tensor
+    masses: Tensor
+    logits: Tensor
+    weights: Tensor
 
     def __init__(self, like: Tensor, n: int, d: int, size: int) -> None:
         self.size = size
@@ -300,8 +320,8 @@ class _Flat:
         """Return parameters that are neighbours as one, and their gradients."""
         places = [self._places[id(p)] for p in parameters]
         place = slice(places[0].start, places[-1].stop)
-        shape = parameters[0].shape
-        shape = (len(parameters) * shape[0], *shape[1:]) if shape else shape
+        first = parameters[0].shape
+        shape = (len(parameters) * first[0], *first[1:]) if first else ()
         return self.values[place].view(shape), self.gradients[place].view(shape)
 
     def lay_out(self, tensors: Mapping[str, Tensor]) -> Tensor:
