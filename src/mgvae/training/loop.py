@@ -183,8 +183,7 @@ class History:
         for name, values in self.terms.items():
             place.plot(range(len(values)), values, label=name)
         if self.validation:
-            steps, values = zip(*self.validation, strict=True)
-            place.plot(steps, values, "o-", label="validation")
+            place.plot(*zip(*self.validation, strict=True), "o-", label="validation")
         if self.best_step is not None:
             place.axvline(self.best_step, linestyle="--", color="grey")
         place.set(title=self.stage, xlabel="step")
