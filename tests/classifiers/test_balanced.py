@@ -460,7 +460,6 @@ def test_members_without_probabilities_vote() -> None:
         clone(model).set_params(decide="tuned").fit(X, y)
 
 
-@pytest.mark.filterwarnings("ignore:.*one row only")
 def test_a_class_of_one_row_is_enough() -> None:
     X, _ = table(200)
     few = np.zeros(200, int)

@@ -18,7 +18,6 @@ from tests.deadly import DeadlyNetwork
 from tests.expert import expert
 
 pytest.importorskip("lightning_fabric", reason="mgvae[ddp] is not installed")
-pytestmark = pytest.mark.filterwarnings("ignore:.*one row only")
 
 # Nothing is a multiple of two, a class has fewer rows than there are processes, and all that a step
 # may need is there: exemplars of earlier steps, leave-one-out, penalty, clipping, early stopping.
