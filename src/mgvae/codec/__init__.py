@@ -8,6 +8,7 @@ from mgvae.codec._storage import Fields, plain, unplain
 from mgvae.codec._table_codec import ColumnSummary, TableCodec
 from mgvae.codec.containers import append_labels, append_rows, only_labels, only_rows, read_table
 from mgvae.codec.images import Channels, ImageCodec
+from mgvae.codec.relations import RelationSummary
 
 __all__ = [
     "LEVELS",
@@ -21,6 +22,7 @@ __all__ = [
     "KindName",
     "LikelihoodName",
     "NumericScale",
+    "RelationSummary",
     "Span",
     "Table",
     "TableCodec",

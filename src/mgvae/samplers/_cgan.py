@@ -12,6 +12,7 @@ from mgvae.methods.cgan import CGANSettings, ConditionalGAN
 from mgvae.methods.settings import check_settings, complete, parameter_rules
 from mgvae.samplers._base import GenerativeSampler, refuse_network
 from mgvae.samplers._checkpoint import CheckpointPlace
+from mgvae.samplers._constraints import Constraints, texts_of
 from mgvae.training import Callback
 
 __all__ = ["CGAN"]
@@ -54,7 +55,7 @@ class CGAN(GenerativeSampler):
         Largest norm of a gradient.
     on_collapse : {"raise", "warn"}, default="raise"
         What to do when the rows of a class are all alike.
-    column_types, identifiers, device, n_threads, checkpoint, callback, verbose
+    column_types, identifiers, constraints, device, n_threads, checkpoint, callback, verbose
         As in :class:`mgvae.MGVAE`.
 
     Attributes
@@ -103,6 +104,7 @@ class CGAN(GenerativeSampler):
         on_collapse: Literal["raise", "warn"] = "raise",
         column_types: Mapping[Any, KindName] | None = None,
         identifiers: Literal["new", "missing"] = "new",
+        constraints: Constraints = "auto",
         device: str | torch.device = "auto",
         n_threads: int | None = 1,
         checkpoint: CheckpointPlace | None = None,
@@ -125,6 +127,7 @@ class CGAN(GenerativeSampler):
         self.on_collapse = on_collapse
         self.column_types = column_types
         self.identifiers = identifiers
+        self.constraints = constraints
         self.device = device
         self.n_threads = n_threads
         self.checkpoint = checkpoint
@@ -152,4 +155,5 @@ class CGAN(GenerativeSampler):
             table_likelihood="squared_error",
             image_likelihood="squared_error",
             scaling=self.scaling,
+            constraints=texts_of(self.constraints),
         )

@@ -15,9 +15,10 @@ from mgvae.methods.mgvae.generators import GenerationMode
 from mgvae.methods.mgvae.method import MajorityGuided
 from mgvae.methods.mgvae.settings import MGVAESettings
 from mgvae.methods.settings import check_settings, complete, is_auto, parameter_rules
-from mgvae.networks import Network, Precision
+from mgvae.networks import Network
 from mgvae.samplers._base import Auto, GenerativeSampler, refuse_network
 from mgvae.samplers._checkpoint import CheckpointPlace
+from mgvae.samplers._constraints import Constraints, texts_of
 from mgvae.samplers._recipes import MGVAE_DEFAULTS, RECIPES, family_of
 from mgvae.training import Callback
 
@@ -78,6 +79,13 @@ class MGVAE(GenerativeSampler):
         images anyway; for those, a word says where the channels are if the shape does not.
     identifiers : {"new", "missing"}, default="new"
         Identifier columns of synthetic rows get new values, or are left missing.
+    constraints : "auto", list or None, default="auto"
+        Relations between columns that synthetic rows keep. ``"auto"`` finds those that every row
+        of X keeps (columns that determine others, few combinations, sums, orders, values that
+        occur together; ``codec_.relations`` lists them), and with a published recipe none. A list
+        adds to them: texts such as ``"low <= high"``, ``"total = x + y"``, ``"zip -> city"`` and
+        ``"(month, rate)"``, and functions from rows, in the container of X, to booleans. The word
+        ``"only"`` in the list leaves out those found. None keeps none.
     recipe : {"default", "paper-tables", "paper-images", "paper-faces"}, default="default"
         What ``"auto"`` stands for: our defaults, or the settings that were published for tables,
         for small images or for CelebA. These also have the published likelihood (squared error)
@@ -101,9 +109,6 @@ class MGVAE(GenerativeSampler):
         Rows per step; all of a class that has fewer.
     learning_rate : float or (float, float), default="auto" ((2e-3, 1e-3); images (1e-3, 3e-3))
         Adam's learning rates at the start: on the majority, and on a minority class.
-    precision : {"float32", "bfloat16"}, default="float32"
-        Whether networks compute in bfloat16. That pays on GPUs and on processors with instructions
-        for it, and costs much on others.
     device : str or torch.device, default="auto"
         ``"auto"`` takes a GPU when there is one.
     devices : int or "torchrun", default=1
@@ -186,7 +191,7 @@ class MGVAE(GenerativeSampler):
             for name in (
                 "generation", "temperature", "rejection", "ewc_weight", "pretrain_steps",
                 "finetune_steps", "n_exemplars", "network", "network_width", "hidden_sizes",
-                "latent_size", "batch_size", "precision",
+                "latent_size", "batch_size",
             )
         },
         "learning_rate": [*_RULES["pretrain_learning_rate"], "array-like"],
@@ -215,6 +220,7 @@ class MGVAE(GenerativeSampler):
         early_stopping: bool | float = False,
         sample_shape: SampleShape | None = None,
         identifiers: Literal["new", "missing"] = "new",
+        constraints: Constraints = "auto",
         recipe: str = "default",
         n_exemplars: int | Auto = "auto",
         network: Network = "auto",
@@ -223,7 +229,6 @@ class MGVAE(GenerativeSampler):
         latent_size: int | Auto = "auto",
         batch_size: int | Auto = "auto",
         learning_rate: float | tuple[float, float] | Auto = "auto",
-        precision: Precision = "float32",
         device: str | torch.device = "auto",
         devices: int | Literal["torchrun"] = 1,
         n_jobs: int | None = None,
@@ -244,6 +249,7 @@ class MGVAE(GenerativeSampler):
         self.early_stopping = early_stopping
         self.sample_shape = sample_shape
         self.identifiers = identifiers
+        self.constraints = constraints
         self.recipe = recipe
         self.n_exemplars = n_exemplars
         self.network = network
@@ -252,7 +258,6 @@ class MGVAE(GenerativeSampler):
         self.latent_size = latent_size
         self.batch_size = batch_size
         self.learning_rate = learning_rate
-        self.precision = precision
         self.device = device
         self.devices = devices
         self.n_jobs = n_jobs
@@ -323,6 +328,9 @@ class MGVAE(GenerativeSampler):
             table_likelihood=known["table_likelihood"],
             image_likelihood=known["image_likelihood"],
             scaling=known["scaling"],
+            constraints=known["relations"]
+            if is_auto(self.constraints)
+            else texts_of(self.constraints),
         )
 
     def workers(self) -> Workers:

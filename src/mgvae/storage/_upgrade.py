@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from mgvae.errors import ModelFileError
 
-__all__ = ["Named", "upgrade"]
+__all__ = ["Named", "expert_precision", "upgrade"]
 
 
 class Named(NamedTuple):
@@ -51,8 +51,8 @@ _UNSAID = {1: {"MGVAE": {"generation": "translate"}}}
 """What files of version 1 did without saying so."""
 
 _EXPERT = (
-    "prior", "posterior_variance", "leave_one_out", "n_remembered", "schedule", "clip_norm",
-    "fisher_samples", "patience", "decoder_output", "scaling",
+    "precision", "prior", "posterior_variance", "leave_one_out", "n_remembered", "schedule",
+    "clip_norm", "fisher_samples", "patience", "decoder_output", "scaling",
 )  # fmt: skip
 _RATES = ("pretrain_learning_rate", "finetune_learning_rate")
 _CHANNELS = {"first": "channels_first", "last": "channels_last"}
@@ -102,3 +102,21 @@ def upgrade(
     method = {k: v for k, v in complete.items() if k not in ("likelihood", "scaling")}
     method["ewc_candidates"] = (0.0, 1.0, 100.0)  # for learning only
     return Named(parameters, expert, method)
+
+
+def expert_precision(
+    name: str, settings: Mapping[str, Any], expert: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Read the settings of early files of version 3, where an MGVAE had the parameter precision.
+
+    Examples
+    --------
+    >>> expert_precision("MGVAE", {"precision": "bfloat16"}, {})
+    ({}, {'precision': 'bfloat16'})
+    """
+    parameters, known = dict(settings), dict(expert)
+    if name == "MGVAE" and "precision" in parameters:
+        precision = parameters.pop("precision")
+        if precision != "float32":
+            known.setdefault("precision", precision)
+    return parameters, known

@@ -178,4 +178,3 @@ def _as_decoded(fitted: Fitted, column: Column) -> Cells:
             low = np.array(int(kind.low), np.uint64 if dtype.kind == "u" else np.int64)
             values = np.where(column.missing, low.astype(dtype), values)
     return values, column.missing
-

@@ -100,16 +100,14 @@ def _list(
 ) -> list[int]:
     """Read names between commas, perhaps a given number of them."""
     names = [_column(text, token, places) for token in tokens[::2]]
-    if any(token != "," for token in tokens[1::2]) or len(tokens) % 2 == 0:
+    if set(tokens[1::2]) - {","} or len(tokens) % 2 == 0:
         _refuse(text)
     if len(set(names)) < len(names) or (n is not None and len(names) != n):
         _refuse(text)
     return names
 
 
-def _sum(
-    text: str, left: Sequence[str], right: Sequence[str], places: dict[str, int]
-) -> Linear:
+def _sum(text: str, left: Sequence[str], right: Sequence[str], places: dict[str, int]) -> Linear:
     (target,) = _list(text, left, places, 1)
     terms: dict[int, float] = {}
     constant, sign, at = 0.0, 1.0, 0

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import permutations
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,9 @@ __all__ = [
     "without_chains",
     "without_echoes",
 ]
+
+
+R = TypeVar("R", Linear, Whenever)
 
 
 class JointEvidence:
@@ -111,14 +115,13 @@ class TogetherEvidence:
             members: list[State] = []
             for i in same:
                 j = self.states[i][0]
-                related = (r.columns for r in (*joints, *copies) if j in r.columns)
-                decided = {k for columns in related for k in columns}
+                groups = [joint.columns for joint in joints] + [copy.columns for copy in copies]
+                decided = {k for group in groups if j in group for k in group}
                 if not decided & {k for k, _ in members}:
                     members.append(self.states[i])
             if len(members) > 1:
                 found.append(Together(tuple(members)))
         return found
-
 
     def pairs(self) -> list[Whenever]:
         """Return the states that a row has whenever it has another, but not the other way round."""
@@ -126,11 +129,11 @@ class TogetherEvidence:
         return [Whenever(self.states[i], self.states[k]) for i, k in only]
 
 
-class Evidence:
+class Evidence(Generic[R]):
     """A sum, or a state whenever another, that all rows may confirm."""
 
-    def __init__(self, relation: Linear | Whenever) -> None:
-        self.relation = relation
+    def __init__(self, relation: R) -> None:
+        self.relation: R = relation
         self.columns = list(relation.columns)
         self.n_broken = 0
 
@@ -163,7 +166,9 @@ class OrderEvidence:
     def implied(self, joints: Sequence[Joint], sums: Sequence[Linear], block: Block) -> bool:
         """Return whether other relations, or the ranges of the columns, see to it."""
         lower, upper = self.relation.columns
-        if any({lower, upper} <= set(joint.columns) for joint in joints):
+        decided = [joint.columns for joint in joints]
+        decided += [copy.columns for copy in sums if len(copy.terms) == 1]
+        if any({lower, upper} <= set(columns) for columns in decided):
             return True
         (_, highest), (lowest, _) = (block.span(j) for j in (lower, upper))
         return highest < lowest or any(_adds(s, lower, upper, block) for s in sums)

@@ -44,7 +44,8 @@ class Joint:
         """Return which rows have a combination that was never seen."""
         found = mix(np.column_stack([block.tokens(j) for j in self.columns]))
         places = np.minimum(np.searchsorted(self._mixed, found), len(self._mixed) - 1)
-        return self._mixed[places] != found
+        broken: NDArray[np.bool_] = self._mixed[places] != found
+        return broken
 
     def repair(self, block: Block, _rng: np.random.Generator) -> None:
         """Replace combinations that were never seen."""
@@ -66,9 +67,7 @@ class Joint:
     def keys(self) -> list[int]:
         """The columns that determine all others, as positions among the columns."""
         n = len(self.combinations)
-        return [
-            i for i in range(len(self.columns)) if len(np.unique(self.combinations[:, i])) == n
-        ]
+        return [i for i in range(len(self.columns)) if len(np.unique(self.combinations[:, i])) == n]
 
     def text(self, names: Sequence[str]) -> str:
         """Return the relation as people read it."""

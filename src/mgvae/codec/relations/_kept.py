@@ -171,8 +171,8 @@ class Search:
         ]
         self._joint: list[JointEvidence] = []
         self._states: list[TogetherEvidence] = []
-        self._pairs: list[Evidence] = []
-        self._linear: list[Evidence] = []
+        self._pairs: list[Evidence[Whenever]] = []
+        self._linear: list[Evidence[Linear]] = []
         self._orders: list[OrderEvidence] = []
         if find:
             self._suspect(sample.block(columns))
@@ -203,7 +203,7 @@ class Search:
 
     def _declare(
         self, text: str, declared: Declared
-    ) -> JointEvidence | Evidence | OrderEvidence:
+    ) -> JointEvidence | Evidence[Linear] | OrderEvidence:
         numbers = () if isinstance(declared, Edge) else declared.columns
         columns = (*declared.sources, declared.target) if isinstance(declared, Edge) else numbers
         for j in columns:

@@ -73,4 +73,3 @@ class Linear:
         for j, factor in self.terms:
             total += factor * block.tokens(j)
         return total
-

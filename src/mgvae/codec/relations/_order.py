@@ -122,8 +122,7 @@ def _settle(
     sign = 1.0 if up else -1.0
     if isinstance(kind.scale, Quantile) and kind.scale.snap:
         values = np.sort(sign * (kind.scale.values + block.offset(j)))
-        side = "right" if strict else "left"
-        first = np.searchsorted(values, sign * bound, side)  # the first that the bound allows
+        first = np.searchsorted(values, sign * bound, "right" if strict else "left")
         place = np.maximum(np.searchsorted(values, sign * wanted), first)
         block.put(j, rows, sign * values[np.minimum(place, len(values) - 1)])
         return
@@ -144,4 +143,4 @@ def _step(kind: Numeric, near: Tokens) -> Tokens:
         return np.full(len(near), float(kind.step))
     if kind.decimals is not None:
         return np.full(len(near), 10.0**-kind.decimals)
-    return np.abs(np.spacing(near.astype(dtype))).astype(np.float64)
+    return np.asarray(np.abs(np.spacing(near.astype(dtype))), np.float64)

@@ -1,12 +1,11 @@
 """Some whole rows of a table that comes in batches, to suspect relations from."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.codec._columns import Column
+from mgvae.codec._columns import Column, take_cells
 from mgvae.codec._facts import sieve, survives
 from mgvae.codec._fitted import Fitted
 from mgvae.codec._kinds import Cells
@@ -42,7 +41,7 @@ class RowSample:
 
     def pick(self, column: Column) -> Column:
         """Return some of a column's next cells, for :meth:`add`."""
-        return _at(column, self._taken(len(column.values)))
+        return take_cells(column, self._taken(len(column.values)))
 
     def add(self, columns: list[Column], n_rows: int) -> None:
         """Keep the cells that were picked from all columns of the next rows."""
@@ -65,12 +64,7 @@ class RowSample:
         self, rows: NDArray[np.intp], columns: list[Column]
     ) -> tuple[NDArray[np.intp], list[Column]]:
         taken = np.flatnonzero(survives(rows, self._depth))
-        return rows[taken], [_at(column, taken) for column in columns]
-
-
-def _at(column: Column, rows: NDArray[np.intp]) -> Column:
-    missing = None if column.missing is None else column.missing[rows]
-    return replace(column, values=column.values[rows], missing=missing)
+        return rows[taken], [take_cells(column, taken) for column in columns]
 
 
 def _join(cells: Sequence[Cells]) -> Cells:

@@ -91,7 +91,7 @@ class _Reader:
             states = self._states(given)
             if len(states) != 2:
                 given.refuse("states", len(states))
-            relation = Whenever(*states, declared)
+            relation = Whenever(states[0], states[1], declared)
         elif form == "linear":
             terms = tuple(self._terms(given))
             target, constant = given.take("target", int), given.take("constant", float)

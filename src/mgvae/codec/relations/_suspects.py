@@ -124,7 +124,6 @@ def _coded(block: Block, columns: Sequence[int]) -> list[_Coded]:
 def _single_keys(coded: Sequence[_Coded]) -> Iterator[Edge]:
     """Find columns that determine another."""
     matrix = np.stack([c.codes for c in coded], axis=1).astype(np.int32)
-    n = len(matrix)
     sizes = np.array([c.n_levels for c in coded])
     head = matrix[:_SCREEN]
     for i, key in enumerate(coded):
@@ -159,9 +158,11 @@ def _pair_keys(few: Sequence[_Coded], known: set[tuple[int, int]]) -> Iterator[E
             continue
         joint = a.codes * b.n_levels + b.codes
         for c in few:
-            if c in (a, b) or (a.column, c.column) in known or (b.column, c.column) in known:
+            pairs = {(side.column, c.column) for side in (a, b)}
+            if c.column in (a.column, b.column) or pairs & known:
                 continue
-            if not (_determines(joint[:_SCREEN], c.codes[:_SCREEN]) and _determines(joint, c.codes)):
+            screened = _determines(joint[:_SCREEN], c.codes[:_SCREEN])
+            if not screened or not _determines(joint, c.codes):
                 continue
             if min(_contradictions(joint, side.codes, c.codes) for side in (a, b)) >= ENOUGH:
                 yield Edge((a.column, b.column), c.column, determined=True)
@@ -226,7 +227,8 @@ def _merge(edges: Sequence[Edge], known: dict[int, _Coded], n: int) -> list[list
 
 def _count(known: dict[int, _Coded], columns: Sequence[int]) -> int:
     """Count the combinations of columns."""
-    return len(np.unique(mix(np.stack([known[j].codes for j in columns], 1) * 1.0)))
+    codes = np.stack([known[j].codes for j in columns], 1).astype(np.float64)
+    return len(np.unique(mix(codes)))
 
 
 def _size(edge: Edge, known: dict[int, _Coded]) -> int:
@@ -246,7 +248,9 @@ def suspect_states(
         States, the second of which all rows have that have the first.
     """
     n = len(block)
-    states, rows, classes = [], [], {}
+    states: list[State] = []
+    rows: list[NDArray[np.bool_]] = []
+    classes: dict[bytes, list[State]] = {}
     for j in columns:
         for token, has in _states(block, j):
             share = has.mean()
@@ -259,8 +263,8 @@ def suspect_states(
                     alike.append((j, token))
     if not states:
         return [], []
-    has = np.stack(rows, axis=1).astype(np.float32)
-    both = has.T @ has  # exact: counts of at most 8,192
+    flags = np.stack(rows, axis=1).astype(np.float32)
+    both = flags.T @ flags  # exact: counts of at most 8,192
     counts = np.diag(both)
     surprising = counts[:, None] * (1 - counts[None] / n) >= ENOUGH
     found = np.argwhere((both == counts[:, None]) & surprising)

@@ -41,7 +41,8 @@ class Together:
     def broken(self, block: Block) -> NDArray[np.bool_]:
         """Return which rows have some of the states, but not all."""
         has = self._has(block)
-        return has.any(axis=1) & ~has.all(axis=1)
+        some = np.asarray(has.any(axis=1))
+        return some & ~has.all(axis=1)
 
     def repair(self, block: Block, rng: np.random.Generator) -> None:
         """Give a row all of the states or none."""
