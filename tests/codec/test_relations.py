@@ -240,13 +240,14 @@ class TestDeclared:
             return
 
 
+@pytest.fixture(scope="module")
+def stored() -> dict[str, Any]:
+    sheet, _ = plant(sorted(PLANTS), 300, 0)
+    return json.loads(json.dumps(fitted(sheet.to("pandas")).to_dict()))  # type: ignore[no-any-return]
+
+
 class TestHostileFiles:
     """A file cannot claim what is no relation of its columns."""
-
-    @pytest.fixture(scope="class")
-    def stored(self) -> dict[str, Any]:
-        sheet, _ = plant(sorted(PLANTS), 300, 0)
-        return json.loads(json.dumps(fitted(sheet.to("pandas")).to_dict()))  # type: ignore[no-any-return]
 
     @pytest.mark.parametrize(
         ("form", "field", "value"),

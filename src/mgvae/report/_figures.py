@@ -14,6 +14,8 @@ _WORST: tuple[Verdict, ...] = ("bad", "caution", "unknown", "good")
 class Figure:
     """One figure.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     name : str
@@ -32,6 +34,10 @@ class Figure:
         Where its limits are.
     reading : str
         What it means, in a sentence.
+
+    See Also
+    --------
+    mgvae.report.ClassQuality : What holds the figures.
     """
 
     name: str

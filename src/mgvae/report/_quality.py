@@ -30,6 +30,8 @@ _POINTS = 200  # of a loss curve
 class ClassQuality:
     """The new rows of one class.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     label : str
@@ -46,6 +48,11 @@ class ClassQuality:
         Every column, the farthest first.
     examples : list of Example
         Some new rows with their source and nearest real row.
+
+    See Also
+    --------
+    mgvae.report.QualityReport : What holds the classes.
+    mgvae.report.Figure : One measured number.
     """
 
     label: str
@@ -100,6 +107,8 @@ class TrainingCurve:
 class QualityReport:
     """The result of :func:`quality`.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     target : str
@@ -118,6 +127,11 @@ class QualityReport:
         Of everything that decides a figure.
     command : str or None
         What repeats it.
+
+    See Also
+    --------
+    mgvae.report.quality : Make one.
+    mgvae.report.ClassQuality : The part about one class.
     """
 
     target: str
@@ -156,6 +170,8 @@ def quality(
 ) -> QualityReport:
     """Measure the quality of synthetic rows.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     real, synthetic : array, pandas or polars DataFrame, or pyarrow Table
@@ -184,6 +200,10 @@ def quality(
     -------
     report : QualityReport
         Figures, with ``to_json`` and ``to_html``.
+
+    See Also
+    --------
+    mgvae.compare.compare : Find out whether the rows help a classifier.
 
     Examples
     --------

@@ -27,6 +27,8 @@ class CVAE(GenerativeSampler):
     One variational autoencoder learns all classes at once, with the class joined to the row and to
     the latent code, and makes new rows of a class from standard normal noise.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     sampling_strategy : float, str, dict or callable, default="auto"
@@ -37,7 +39,7 @@ class CVAE(GenerativeSampler):
         How numbers are scored, see :class:`mgvae.MGVAE`.
     scaling : {"quantile", "minmax", "symmetric", "identity"}, default="quantile"
         How numbers are brought to the network, see :class:`mgvae.MGVAE`.
-    sample_shape, network, network_width
+    sample_shape, network, network_width : as in :class:`mgvae.MGVAE`
         What images look like and which network learns, see :class:`mgvae.MGVAE`. A callable is
         called as ``network(shape, latent_size, condition_size)``.
     precision : {"float32", "bfloat16"}, default="float32"
@@ -61,7 +63,9 @@ class CVAE(GenerativeSampler):
         Factor on the latent noise of new rows.
     decoder_output : {"auto", "mean", "sample"}, default="auto"
         Numbers as the decoder's means, or drawn around them, see :class:`mgvae.MGVAE`.
-    column_types, identifiers, constraints, device, n_threads, checkpoint, callback, verbose
+    column_types, identifiers, constraints, device, n_threads, checkpoint, callback : see MGVAE
+        As in :class:`mgvae.MGVAE`.
+    verbose : bool or int, default=False
         As in :class:`mgvae.MGVAE`.
 
     Attributes
@@ -70,6 +74,11 @@ class CVAE(GenerativeSampler):
         The row of X each output row is; -1 for synthetic rows, which have no source.
     classes_, majority_, sampling_strategy_, codec_, history_, n_features_in_, feature_names_in_
         As in :class:`mgvae.MGVAE`.
+
+    See Also
+    --------
+    mgvae.MGVAE : Learn from the majority first, then from each smaller class.
+    mgvae.CGAN : A conditional generative adversarial network.
 
     Examples
     --------

@@ -27,6 +27,8 @@ def balance_dataset(
     The rows are those that ``sampler.fit_resample`` would give, for the same ``random_state``, and
     do not depend on how the source is cut into batches.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     source : path, pyarrow Dataset or Table, callable or iterable
@@ -62,6 +64,10 @@ def balance_dataset(
         If the source cannot be read or holds what a table cannot.
     mgvae.errors.ResourceError
         If there is not enough room on the disk.
+
+    See Also
+    --------
+    mgvae.MGVAE.fit_resample : The same for a table in memory.
 
     Examples
     --------

@@ -126,6 +126,18 @@ class Block:
             return float(kind.low), float(kind.high)
         return self.offset(j), self.offset(j) + float(kind.high - kind.low)
 
+    def step(self, j: int, near: Tokens) -> Tokens:
+        """Return how far the cells of a column of numbers lie apart near some tokens."""
+        kind = self.columns[j].kind
+        if not isinstance(kind, Numeric):
+            raise TypeError(f"column {j} holds no numbers")
+        dtype = np.dtype(kind.dtype)
+        if dtype.kind != "f":
+            return np.full(len(near), float(kind.step))
+        if kind.decimals is not None:
+            return np.full(len(near), 10.0**-kind.decimals)
+        return np.asarray(np.abs(np.spacing(near.astype(dtype))), np.float64)
+
     def another(self, j: int, n: int, token: float, rng: np.random.Generator) -> Tokens:
         """Draw tokens of a column at random, but not one of them."""
         kind = self.columns[j].kind

@@ -53,8 +53,12 @@ class Linear:
             if not rows.size:
                 break
             least, most = block.span(j)
-            moved = np.clip(block.tokens(j)[rows] + off[rows] / factor, least, most)
-            block.put(j, rows, moved)
+            tokens = block.tokens(j)[rows]
+            step, way = block.step(j, tokens), off[rows] / factor
+            steps = np.minimum(np.abs(way) / step, 2.0**53)  # more of them are no matter
+            rounded = np.sign(way) * np.ceil(steps - 1e-6) * step
+            enough = np.where(steps < 2.0**53, rounded, way)
+            block.put(j, rows, np.clip(tokens + enough, least, most))
         rows = np.flatnonzero(self.broken(block))
         block.put(self.target, rows, np.clip(self._sum(block)[rows], low, high))
 

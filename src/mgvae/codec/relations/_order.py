@@ -127,20 +127,10 @@ def _settle(
         block.put(j, rows, sign * values[np.minimum(place, len(values) - 1)])
         return
     block.put(j, rows, wanted)
-    step = _step(kind, bound)
+    step = block.step(j, bound)
     for nearest in (bound, bound + sign * step, bound + 2 * sign * step):
         now = sign * block.tokens(j)[rows]
         wrong = (now <= sign * bound) if strict else (now < sign * bound)
         if not wrong.any():
             return
         block.put(j, rows[wrong], nearest[wrong])
-
-
-def _step(kind: Numeric, near: Tokens) -> Tokens:
-    """Return how far a column's cells lie apart."""
-    dtype = np.dtype(kind.dtype)
-    if dtype.kind != "f":
-        return np.full(len(near), float(kind.step))
-    if kind.decimals is not None:
-        return np.full(len(near), 10.0**-kind.decimals)
-    return np.asarray(np.abs(np.spacing(near.astype(dtype))), np.float64)
