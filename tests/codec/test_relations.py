@@ -112,6 +112,20 @@ class TestPlanted:
         codec.settle()
         assert codec.to_dict() == whole.to_dict()
 
+    def test_rows_that_keep_it_are_the_same_with_relations_and_without(self) -> None:
+        sheet, planted = plant(["key", "order", "zero_when", "missing_when"], 400, 0)
+        X = sheet.to("pandas")
+        codec, plain = fitted(X), fitted(X, None)
+        codes = between(codec, X, 0)
+        made, as_before = (
+            only_rows(X, c.decode(codes, np.random.default_rng(0))) for c in (codec, plain)
+        )
+        cells = to_lists(as_before)
+        rows = [dict(zip(cells, row, strict=True)) for row in zip(*cells.values(), strict=True)]
+        kept = np.array([all(one.holds(row) for one in planted) for row in rows])
+        assert 0 < kept.sum() < len(kept)
+        pd.testing.assert_frame_equal(made[kept], as_before[kept])
+
     def test_a_stored_codec_repairs_alike(self) -> None:
         sheet, _ = plant(sorted(PLANTS), 300, 0)
         X = sheet.to("pandas")

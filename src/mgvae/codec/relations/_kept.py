@@ -93,9 +93,10 @@ class Relations:
 
         A row may still break one when relations contradict each other: see :meth:`broken`.
         """
+        if not self.broken(block).any():
+            return
+        (rng,) = rng.spawn(1)  # other rows draw what they would without relations
         for _ in range(_PASSES):
-            if not self.broken(block).any():
-                return
             for relation in self._others:
                 if not isinstance(relation, Linear):
                     relation.repair(block, rng)
@@ -103,6 +104,8 @@ class Relations:
             for relation in self._others:
                 if isinstance(relation, Linear):
                     relation.repair(block, rng)
+            if not self.broken(block).any():
+                return
 
     def broken(self, block: Block) -> NDArray[np.bool_]:
         """Return which rows break a relation."""
