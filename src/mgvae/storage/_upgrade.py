@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from mgvae.errors import ModelFileError
 
-__all__ = ["Named", "expert_precision", "upgrade"]
+__all__ = ["Named", "move_parameters", "upgrade"]
 
 
 class Named(NamedTuple):
@@ -50,9 +50,12 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 _UNSAID = {1: {"MGVAE": {"generation": "translate"}}}
 """What files of version 1 did without saying so."""
 
+_NO_PARAMETERS = {"MGVAE": {"precision": "float32"}}
+"""Settings that were parameters of a constructor in some files of every version, with defaults."""
+
 _EXPERT = (
-    "precision", "prior", "posterior_variance", "leave_one_out", "n_remembered", "schedule",
-    "clip_norm", "fisher_samples", "patience", "decoder_output", "scaling",
+    "prior", "posterior_variance", "leave_one_out", "n_remembered", "schedule", "clip_norm",
+    "fisher_samples", "patience", "decoder_output", "scaling",
 )  # fmt: skip
 _RATES = ("pretrain_learning_rate", "finetune_learning_rate")
 _CHANNELS = {"first": "channels_first", "last": "channels_last"}
@@ -104,19 +107,17 @@ def upgrade(
     return Named(parameters, expert, method)
 
 
-def expert_precision(
-    name: str, settings: Mapping[str, Any], expert: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read the settings of early files of version 3, where an MGVAE had the parameter precision.
+def move_parameters(name: str, named: Named) -> Named:
+    """Make an expert setting of what is no longer a parameter, unless it has its default.
 
     Examples
     --------
-    >>> expert_precision("MGVAE", {"precision": "bfloat16"}, {})
-    ({}, {'precision': 'bfloat16'})
+    >>> move_parameters("MGVAE", Named({"precision": "bfloat16"}, {}, {})).expert
+    {'precision': 'bfloat16'}
     """
-    parameters, known = dict(settings), dict(expert)
-    if name == "MGVAE" and "precision" in parameters:
-        precision = parameters.pop("precision")
-        if precision != "float32":
-            known.setdefault("precision", precision)
-    return parameters, known
+    parameters, expert = dict(named.parameters), dict(named.expert)
+    for setting, default in _NO_PARAMETERS.get(name, {}).items():
+        value = parameters.pop(setting, default)
+        if value not in (default, "auto"):
+            expert[setting] = value
+    return Named(parameters, expert, named.method)
