@@ -197,7 +197,7 @@ class DenseStep:
 
     def _all_centres(self, remembered: Tensor | None) -> Tensor:
         """Return the centres of the mixture, one column each: the step's own come first."""
-        own = self._centres
+        own: Tensor = self._centres
         s, more = own.shape[1], 0 if remembered is None else len(remembered)
         if self._mixture.size != s + more:
             self._mixture = _Mixture(own, self.n, self.d, s + more)
