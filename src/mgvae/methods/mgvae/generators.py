@@ -1,16 +1,16 @@
 """What an MGVAE generates with: one of three ways, for one class."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mgvae.common.rows import MemoryRows, Positions
+from mgvae.common.rows import MemoryRows, Positions, gather
 from mgvae.errors import DataError
-from mgvae.methods.method import Made, RowGenerator
+from mgvae.methods.method import Made, RowGenerator, kept_of
 from mgvae.methods.mgvae.bridge import Bridge, cross, nearest
 from mgvae.methods.mgvae.generation import (
     DecoderOutput,
@@ -115,6 +115,11 @@ class Translator:
             decoder_output=self.manner.decoder_output,
         )
 
+    def within(self, rows: Positions) -> "Translator":
+        """Return the generator with only some of the majority's rows to translate."""
+        kept = kept_of(self.majority, rows)
+        return replace(self, centres=gather(self.centres, kept), majority=self.majority[kept])
+
     def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
         """Return the model, and the tensors that a model file holds besides."""
         tensors = {"centres": self.centres}
@@ -182,6 +187,24 @@ class Crosser:
             for_noise,
             centres=centres,
             temperature=self.manner.temperature,
+        )
+
+    def within(self, rows: Positions) -> "Crosser":
+        """Return the generator with only some of the minority's rows to start from.
+
+        The guides stay: a new row has a difference between two of them, and is near neither.
+        """
+        kept = kept_of(self.minority, rows)
+        bridge = self.bridge
+        return replace(
+            self,
+            bridge=replace(
+                bridge,
+                means=gather(bridge.means, kept),
+                deviations=gather(bridge.deviations, kept),
+                residuals=gather(bridge.residuals, kept),
+            ),
+            minority=self.minority[kept],
         )
 
     def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
