@@ -23,6 +23,8 @@ NOT_ASKED = {
 SHOWN_ELSEWHERE = {
     "mgvae.compare.Comparison",
     "mgvae.compare.Difference",
+    "mgvae.report.Advice",
+    "mgvae.report.Answer",
     "mgvae.report.ClassQuality",
     "mgvae.report.ColumnQuality",
     "mgvae.report.Figure",
