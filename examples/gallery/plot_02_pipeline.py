@@ -25,7 +25,7 @@ X, y = make_classification(
 model = Pipeline(
     [
         ("scale", StandardScaler()),
-        ("balance", MGVAE(random_state=0, pretrain_steps=200, finetune_steps=100, ewc_weight=1.0)),
+        ("balance", MGVAE(random_state=0, pretrain_steps=100, finetune_steps=60, ewc_weight=1.0)),
         ("classify", LogisticRegression()),
     ]
 )

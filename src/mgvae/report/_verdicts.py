@@ -81,6 +81,7 @@ class Advice:
         The parameter to change, if one is.
     value : object
         Its new value.
+
     See Also
     --------
     mgvae.report.Answer : What it is advice on.
