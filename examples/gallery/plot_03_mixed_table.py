@@ -8,6 +8,8 @@ Amounts, whole numbers, categories, dates, flags and missing cells: new rows kee
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.dates import YearLocator
+from matplotlib.ticker import MaxNLocator
 
 from mgvae import MGVAE
 
@@ -48,15 +50,15 @@ fig, axes = plt.subplots(2, 3, figsize=(9.5, 5))
 groups = {"good loans": loans[~bad], "bad loans": loans[bad], "new bad loans": new}
 colours = ["#7f9bb8", "#c2410c", "#f59e0b"]
 for ax, column in zip(axes.flat, loans.columns, strict=True):
-    values = loans[column]
     for (name, rows), colour in zip(groups.items(), colours, strict=True):
-        kind = values.dtype.kind
         if column in ("purpose", "online", "children"):
             share = rows[column].value_counts(normalize=True).sort_index()
-            ax.plot(share.index.astype(str), share, "o-", c=colour, label=name)
+            places = share.index if column == "children" else share.index.astype(str)
+            ax.plot(places, share, "o-", c=colour, label=name)
         else:
             seen = rows[column].dropna()
             ax.hist(seen, 25, density=True, histtype="step", lw=1.6, color=colour, label=name)
     ax.set(title=column, yticks=[])
-    ax.tick_params(axis="x", rotation=30 if kind == "M" else 0)
+axes[1, 0].xaxis.set_major_locator(YearLocator())
+axes[0, 0].xaxis.set_major_locator(MaxNLocator(3))
 axes[0, 0].legend(frameon=False, fontsize=9)
