@@ -5,7 +5,7 @@ the ratio is that of their fastest rounds, so that other load on the machine hit
 
 1. Overhead: the step on 64 × 64 colour images (a quarter of the paper's channels, batch 64, 64
    exemplars, 2,000 remembered) divided by the same step's convolutions and matrix products alone,
-   forward and backward. Aim: at most 1.5.
+   forward and backward. Aim: at most 1.3.
 2. Images generated per second, as bytes, by a fitted sampler.
 3. What was tried and does not pay everywhere: bfloat16 and torch.compile.
 """
