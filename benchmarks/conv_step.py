@@ -19,6 +19,7 @@ import torch
 
 from mgvae import MGVAE
 from mgvae.codec import Span
+from mgvae.common.rows import MemoryRows
 from mgvae.common.runtime import build, torch_generator
 from mgvae.methods.mgvae.learning import pretrain
 from mgvae.methods.settings import Stage
@@ -85,8 +86,10 @@ def bare_products() -> Callable[[], None]:
 def training_steps(change: Callable[[VAE], None] = lambda _: None) -> Callable[[], None]:
     """Return a function that takes STEPS steps of the library's own pre-training."""
     size = int(np.prod(SHAPE))
-    rows = torch.randint(
-        0, 256, (500, size), generator=torch.Generator().manual_seed(0), dtype=torch.uint8
+    rows = MemoryRows(
+        torch.randint(
+            0, 256, (500, size), generator=torch.Generator().manual_seed(0), dtype=torch.uint8
+        )
     )
     spans = [Span("image", size, "sigmoid", "bernoulli")]
     vae = build(
