@@ -108,8 +108,11 @@ def balance_table(
     wanted = new_rows(sampler.sampling_strategy, loaded.classes)
     given = InBatches(source, target, declared=True)  # count_classes has looked at it
     seen = look(sampler, given)
-    columns = seen.samples.codec.describe()
-    summary = Summary(loaded.name, n, columns, target, loaded.classes, wanted, loaded.dropped)
+    codec = seen.samples.codec
+    summary = Summary(
+        loaded.name, n, codec.describe(), target, loaded.classes, wanted, loaded.dropped,
+        codec.relations,
+    )  # fmt: skip
     summary.show(console)
     if dry_run:
         return summary.as_dict()

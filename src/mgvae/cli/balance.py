@@ -120,6 +120,18 @@ def balance(
         Literal["new", "missing"] | None,
         typer.Option(help="Identifier columns of new rows get new values, or none."),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RELATION",
+            help='What new rows shall keep besides the relations found: "a <= b", '
+            '"total = x + y", "a -> b" (a determines b), "(a, b)" (combinations seen). Repeatable.',
+        ),
+    ] = None,
+    no_relations: Annotated[
+        bool,
+        typer.Option("--no-relations", help="Do not look for relations between columns."),
+    ] = False,
     only_synthetic: Annotated[
         bool, typer.Option("--only-synthetic", help="Write the new rows only.")
     ] = False,
@@ -263,6 +275,8 @@ def balance(
                 "--drop": drop,
                 "--type": types,
                 "--identifiers": identifiers,
+                "--keep": keep,
+                "--no-relations": no_relations,
                 "--mark-synthetic": mark_synthetic or mark_name,
                 "--missing": missing,
                 "--no-header": no_header,
@@ -350,6 +364,7 @@ def balance(
                 rejection=rejection,
                 column_types=kinds or None,
                 identifiers=identifiers,
+                constraints=_constraints(keep, no_relations),
                 pretrain_steps=_read_steps(pretrain_steps),
                 finetune_steps=_read_steps(finetune_steps),
                 device=device,
@@ -376,6 +391,12 @@ def balance(
         )
     if json:
         print_json(report)
+
+
+def _constraints(keep: list[str] | None, no_relations: bool) -> list[str] | None:
+    """Return what the sampler calls constraints; None leaves them to it."""
+    only = ["only"] if no_relations else []
+    return [*only, *(keep or ())] or None
 
 
 def _make_sampler(preset: str | None, **given: Any) -> "MGVAE":

@@ -16,6 +16,7 @@ from mgvae.codec.containers import (
     take_rows,
 )
 from mgvae.codec.images import Channels, ImageCodec
+from mgvae.codec.relations import RelationSummary
 
 __all__ = [
     "LEVELS",
@@ -30,6 +31,7 @@ __all__ = [
     "KindName",
     "LikelihoodName",
     "NumericScale",
+    "RelationSummary",
     "Span",
     "Table",
     "TableCodec",

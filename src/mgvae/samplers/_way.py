@@ -27,6 +27,7 @@ from mgvae.common.runtime import enough_memory, resolve_device, seed_sequence, t
 from mgvae.methods.method import SMALLER, DataLayout, Job, Learned, Unvaried
 from mgvae.methods.mgvae.together import outer_team
 from mgvae.samplers._checkpoint import open_checkpoint
+from mgvae.samplers._constraints import predicates_of
 from mgvae.samplers._making import Order, Part, make_parts
 from mgvae.storage import FittedState
 
@@ -129,6 +130,7 @@ def learn(sampler: "GenerativeSampler", given: Given, seen: Seen) -> np.random.S
         method=method,
         generators=dict(learned.generators),
         later=for_later,
+        predicates=predicates_of(sampler.constraints),
     )
     none = np.empty((0, seen.samples.codec.width), np.float32)
     state.template = seen.samples.only(seen.example, state.decode(none, for_later))
@@ -162,7 +164,7 @@ def make(
         for label, n in state.new_rows.items()
         if n
     ]
-    return make_parts(state.samples, orders, branches[0], n_threads=n_threads)
+    return make_parts(state, orders, branches[0], n_threads=n_threads)
 
 
 def rows_to_make(strategy: Any, classes: NDArray[Any], codes: NDArray[Any]) -> dict[Any, int]:
