@@ -23,6 +23,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from mgvae.common.notebook import axes, data_frame, html_table
 from mgvae.common.progress import Callback
 from mgvae.errors import DivergenceError
 from mgvae.training.checkpoints import StageFile, Stateful
@@ -103,7 +104,7 @@ class Validation:
     patience: int | None = None
 
 
-@dataclass
+@dataclass(repr=False)
 class History:
     """What happened in one stage of training.
 
@@ -140,6 +141,54 @@ class History:
     def steps(self) -> int:
         """Steps taken."""
         return max((len(values) for values in self.terms.values()), default=0)
+
+    def __repr__(self) -> str:
+        ends = [
+            f"{name} {values[0]:.4g} to {values[-1]:.4g}"
+            for name, values in self.terms.items()
+            if values
+        ]
+        early = ", stopped early" if self.stopped_early else ""
+        return (
+            f"<History of {self.stage}: {self.steps:,} steps{early} in {self.seconds:.1f} s; "
+            f"{', '.join(ends)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, f"{values[0]:.4g}", f"{values[-1]:.4g}")
+            for name, values in self.terms.items()
+            if values
+        ]
+        return html_table(
+            f"{self.stage}: {self.steps:,} steps in {self.seconds:.1f} s",
+            ("term", "first step", "last step"),
+            rows,
+        )
+
+    def to_frame(self) -> Any:
+        """Return the loss terms as a pandas DataFrame, one row for each step."""
+        columns = {name: values for name, values in self.terms.items() if len(values) == self.steps}
+        return data_frame({"step": range(self.steps), **columns})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the loss terms over the steps; return matplotlib's axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure unless given.
+        """
+        (place, *_) = axes(ax)
+        for name, values in self.terms.items():
+            place.plot(range(len(values)), values, label=name)
+        if self.validation:
+            place.plot(*zip(*self.validation, strict=True), "o-", label="validation")
+        if self.best_step is not None:
+            place.axvline(self.best_step, linestyle="--", color="grey")
+        place.set(title=self.stage, xlabel="step")
+        place.legend()
+        return place
 
     def state_dict(self) -> dict[str, Any]:
         """Return the history as plain data."""
