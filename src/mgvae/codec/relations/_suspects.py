@@ -36,7 +36,7 @@ _MOST_TERMS = 8  # of a sum
 _MOST_ORDERS = 512
 _MOST_PAIRS = 512  # of states one of which is never without the other
 _STATES = 20  # levels of a column that are compared with states of others
-_SMALLEST_SHARE = 0.01  # of a number that is a state
+_SMALLEST_SHARE = 0.05  # of a number that is a state
 _NOTHING = 1e-7  # of the variation of standardised columns
 
 Codes = NDArray[np.intp]
