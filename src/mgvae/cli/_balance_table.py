@@ -114,8 +114,11 @@ def balance_table(
         codec.relations,
     )  # fmt: skip
     summary.show(console)
+    if loaded.n_unlabelled:
+        console.print(f"Left out: {loaded.n_unlabelled:,} rows without a class")
+    described = summary.as_dict() | {"rows_without_class": loaded.n_unlabelled}
     if dry_run:
-        return summary.as_dict()
+        return described
     if format == "parquet" and output != "-":
         check_output_room(seen, str(output))
     else:
@@ -169,7 +172,7 @@ def balance_table(
         show(found, console)
     elif page is not None:
         console.print("No row was made, so there is no report.")
-    return summary.as_dict() | {
+    return described | {
         "output": output,
         "rows_written": originals + new,
         "synthetic_rows": new,

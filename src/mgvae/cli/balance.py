@@ -14,6 +14,7 @@ from mgvae.cli._options import (
     Debug,
     Delimiter,
     Drop,
+    DropMissingTarget,
     Encoding,
     Force,
     Formulas,
@@ -115,6 +116,7 @@ def balance(
         str | None, typer.Option(metavar="NAME", help="Named settings, such as paper-tables.")
     ] = None,
     drop: Drop = None,
+    drop_missing_target: DropMissingTarget = False,
     types: Types = None,
     identifiers: Annotated[
         Literal["new", "missing"] | None,
@@ -254,6 +256,8 @@ def balance(
         raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
     if share is not None and strategy is not None:
         raise ParameterError("--share and --strategy both say how much to make: give one of them.")
+    if rejection is not None and not 0 <= rejection < 1:
+        raise ParameterError(f"--rejection lies from 0 to below 1; got {rejection:g}.")
     if held_out is not None and page is None:
         raise ParameterError("--held-out is for the figures of --report: add it.")
     command = ["mgvae", *(context.obj or ())]
@@ -273,6 +277,7 @@ def balance(
             {
                 "--target": target,
                 "--drop": drop,
+                "--drop-missing-target": drop_missing_target,
                 "--type": types,
                 "--identifiers": identifiers,
                 "--keep": keep,
@@ -351,6 +356,7 @@ def balance(
             delimiter=delimiter,
             encoding=encoding,
             input_format=input_format,
+            drop_missing_target=drop_missing_target,
         )
         report = balance_table(
             loaded,

@@ -173,7 +173,7 @@ class GenerativeSampler(Saving, BaseOverSampler):  # type: ignore[misc]
     def generate(
         self,
         n: int,
-        label: Any,
+        label: Any = None,
         random_state: Any = None,
         *,
         partition: tuple[int, int] | None = None,
@@ -184,8 +184,8 @@ class GenerativeSampler(Saving, BaseOverSampler):  # type: ignore[misc]
         ----------
         n : int
             How many.
-        label : object
-            The class, as it is written in ``y``.
+        label : object, optional
+            The class, as it is written in ``y``; a sampler of one class needs no such word.
         random_state : None, int, RandomState or Generator
             Decides the rows. None gives other rows at every call, in an order that the sampler's
             own ``random_state`` decides.
@@ -356,6 +356,8 @@ class GenerativeSampler(Saving, BaseOverSampler):  # type: ignore[misc]
 
     def _trained_code(self, label: Any) -> int:
         trained = [self.classes_[code] for code in self.state_.generators]
+        if label is None and len(trained) == 1:
+            return next(iter(self.state_.generators))
         for known in trained:
             if known == label:
                 return int(np.flatnonzero(self.classes_ == label)[0])

@@ -9,7 +9,7 @@ import numpy as np
 from mgvae.codec.samples import Samples
 from mgvae.common.rows import Positions
 from mgvae.common.runtime import enough_memory, physical_memory, threads
-from mgvae.errors import DataError
+from mgvae.errors import DataError, Setting
 from mgvae.methods.method import RowGenerator
 from mgvae.samplers._constraints import keep_constraints
 from mgvae.storage import FittedState
@@ -116,6 +116,7 @@ def check_size(n: int, samples: Samples) -> None:
     if memory is not None and needed > memory:
         raise DataError(
             f"{n} synthetic rows need about {needed / 2**30:.0f} GiB, more than the "
-            f"{memory / 2**30:.0f} GiB of this machine. Ask for fewer in sampling_strategy, or "
-            "call generate() several times for parts (partition)."
+            f"{memory / 2**30:.0f} GiB of this machine. Ask for fewer in ",
+            Setting("sampling_strategy"),
+            ", or call generate() several times for parts (partition).",
         )
