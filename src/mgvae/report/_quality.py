@@ -22,7 +22,7 @@ from mgvae.report._figures import Figure, Verdict
 from mgvae.report._images import open_images
 from mgvae.report._measure import MOST, Parts, measure, measure_columns
 from mgvae.report._second import ENOUGH, SecondRows, second_rows
-from mgvae.report._verdicts import QUESTIONS, Answer, answers, headline, overall
+from mgvae.report._verdicts import QUESTIONS, Answer, answers, copies_rows, headline, overall
 from mgvae.report._views import PairView, Relations, RowMap, map_rows, view_relations
 from mgvae.report.page import render
 
@@ -400,7 +400,7 @@ def quality(
                 0 if unseen_rows is None else len(unseen_rows),
                 basis,
                 verdict,
-                headline(label, found, verdict),
+                headline(label, found, verdict, copied=copies_rows(figures)),
                 found,
                 figures,
                 columns,
@@ -427,6 +427,8 @@ def quality(
 def side_by_side(reports: Sequence[QualityReport]) -> str:
     """Return one page on the rows of several samplers, judged by the same rules.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     reports : sequence of QualityReport
@@ -436,6 +438,23 @@ def side_by_side(reports: Sequence[QualityReport]) -> str:
     -------
     page : str
         HTML that needs no other file; requires jinja2 (``mgvae[report]``).
+
+    See Also
+    --------
+    mgvae.report.quality : Make a report.
+
+    Examples
+    --------
+    >>> from imblearn.over_sampling import SMOTE, RandomOverSampler
+    >>> from sklearn.datasets import make_classification
+    >>> from mgvae.report import quality, side_by_side
+    >>> X, y = make_classification(300, 4, weights=[0.8], random_state=0)
+    >>> samplers = {"SMOTE": SMOTE(), "copies": RandomOverSampler()}
+    >>> page = side_by_side(
+    ...     [quality(X, None, target=(y,), sampler=s, name=name) for name, s in samplers.items()]
+    ... )
+    >>> "SMOTE" in page and "copies" in page
+    True
     """
     values = {"reports": list(reports), "questions": QUESTIONS, "answers": ANSWER_WORDS}
     return render("quality.html", values)

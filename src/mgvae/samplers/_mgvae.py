@@ -72,10 +72,10 @@ class MGVAE(GenerativeSampler):
         rows, with a fifth of them held out, takes the weight under which these are told best from
         majority rows, and then learns from all rows. A smaller class takes the middle one,
         images with convolutions 0.1. See ``ewc_weights_``.
-    pretrain_steps : int or str, default="auto" (500; images "100 epochs, at most 8000 steps", with
-        convolutions "60 epochs, at most 3000 steps")
-        Steps on the majority (the paper's T1); ``"200 epochs"`` counts passes over its rows, and
-        may be bounded as shown; 0 leaves pre-training (and the penalty, which needs it) out.
+    pretrain_steps : int or str, default="auto"
+        Steps on the majority (the paper's T1); ``"200 epochs"`` counts passes over its rows; 0
+        leaves pre-training (and the penalty, which needs it) out. ``"auto"`` is 500; for images
+        ``"100 epochs, at most 8000 steps"``, with convolutions ``"60 epochs, at most 3000 steps"``.
     finetune_steps : int or str, default="auto" (200; images 600, with convolutions 300)
         Steps on a minority class (the paper's T2), likewise.
     early_stopping : bool or float, default=False
