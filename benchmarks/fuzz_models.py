@@ -115,7 +115,11 @@ def bases(folder: Path) -> list[Path]:
         (MGVAE(**fast), table, y),
         (MGVAE(**fast, column_types={"whole": "ordinal"}), frame, y),
         (MGVAE(**fast), pl.from_pandas(frame).with_columns(pl.col("level").cast(pl.String)), y),
-        (MGVAE(**fast, recipe="paper-tables", identifiers="missing"), table.drop_columns(["when"]), y),
+        (
+            MGVAE(**fast, recipe="paper-tables", identifiers="missing"),
+            table.drop_columns(["when"]),
+            y,
+        ),
         (MGVAE(**fast, generation="translate"), rng.choice(["aa", "b"], (n, 3)), many),
         (MGVAE(**fast, generation="responsibility"), rng.normal(size=(n, 4)), many),
         (CVAE(**tiny, steps=2), rng.normal(size=(n, 3)).astype(np.float32), y),

@@ -1,6 +1,7 @@
 """Fit again and again in one process; the memory must stay where it is.
 
-Prints the resident memory after 20 and after 100 fits, and their ratio, for every sampler.
+Prints the resident memory after 20 and after 100 fits, and their ratio, for every sampler. The exit
+code is 1 if it has grown by more than a tenth.
 
     python benchmarks/memory_loop.py
 """
@@ -35,7 +36,7 @@ def resident() -> float:
     return peak / (2**20 if sys.platform == "darwin" else 2**10)
 
 
-def main() -> None:
+def main() -> int:
     """Fit, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--early", type=int, default=20)
@@ -46,6 +47,7 @@ def main() -> None:
     X = rng.normal(size=(5000, 20)).astype(np.float32)
     y = np.repeat([0, 1, 2], [4500, 400, 100])
     print(f"{'':8} {arguments.early:>5} fits {arguments.fits:>5} fits   ratio")
+    grown = False
     for name, make in CASES.items():
         early = 0.0
         for i in range(1, arguments.fits + 1):
@@ -54,7 +56,9 @@ def main() -> None:
                 early = resident()
         late = resident()
         print(f"{name:8} {early:6.1f} MiB {late:6.1f} MiB   {late / early:.3f}", flush=True)
+        grown |= late > 1.1 * early
+    return int(grown)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -78,10 +78,10 @@ def make(made: Callable[..., Any], **settings: Any) -> Any:
     """Make a sampler; what is no parameter of MGVAE is an expert setting of it."""
     if made is not MGVAE and not isinstance(made, functools.partial):
         return made(**settings)
-    likelihood = settings.pop("likelihood", None)
-    if likelihood is not None:
-        settings |= {"table_likelihood": likelihood, "image_likelihood": likelihood}
     known = MGVAE().get_params()
+    if "likelihood" in settings and "likelihood" not in known:  # it was a parameter once
+        likelihood = settings.pop("likelihood")
+        settings |= {"table_likelihood": likelihood, "image_likelihood": likelihood}
     sampler = made(**{name: value for name, value in settings.items() if name in known})
     sampler.expert_settings = {k: v for k, v in settings.items() if k not in known}
     return sampler

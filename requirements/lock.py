@@ -18,7 +18,7 @@ UNHASHED = {"mgvae", "torch"}
 
 
 def resolve(extra: str) -> dict[str, str]:
-    """Give the line of every package that the package with an extra needs."""
+    """Return the line of every package that the package with an extra needs."""
     report = subprocess.run(
         [sys.executable, "-m", "pip", "install", "--quiet", "--dry-run", "--ignore-installed",
          "--constraint", HERE.parent / "constraints.txt", "--report", "-",

@@ -5,7 +5,7 @@ import json
 import platform
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,9 @@ class Comparison:
         What was left out, and why.
     versions : dict
         Of everything that decides a figure.
+    curves : dict
+        By model and method, for each split: the points of its ROC, precision-recall, calibration
+        and cost curves.
     """
 
     target: str
@@ -98,6 +101,7 @@ class Comparison:
     verdicts: dict[str, str]
     failures: dict[str, str]
     versions: dict[str, str]
+    curves: dict[str, dict[str, list[dict[str, list[float]]]]] = field(default_factory=dict)
 
     def mean(self, model: str, method: str, metric: str) -> float:
         """Return a mean over all splits."""
@@ -198,7 +202,7 @@ def compare(
         Cell(
             name, method, "compare", seed=random_state,
             parameters={"model": model, "folds": folds, "repeat": repeat, "fold": fold,
-                        "version": version("mgvae")},
+                        "version": version("mgvae"), "curves": True},
         )
         for repeat in range(repeats) for fold in range(folds)
         for model in models for method in methods
@@ -212,6 +216,7 @@ def compare(
             if progress is not None:
                 progress(done, len(cells))
         scores, failures = _collect(cells, kept)
+        curves = _curves(cells, kept, scores)
     differences = _differences(scores, folds)
     rare = str(labels[smallest_class(codes)])
     return Comparison(
@@ -227,6 +232,7 @@ def compare(
         {model: verdict(methods, folds) for model, methods in scores.items()},
         failures,
         {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
+        curves,
     )
 
 
@@ -291,6 +297,18 @@ def _collect(
                 why = failures[f"{method} with {model}"]
                 raise DataError(f"{method} with {model} failed, so there is no measure: {why}")
     return scores, failures
+
+
+def _curves(
+    cells: Sequence[Cell], store: Store, scores: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, list[dict[str, list[float]]]]]:
+    """Gather the curves of the methods that have scores."""
+    found: dict[str, dict[str, list[dict[str, list[float]]]]] = {}
+    for cell in cells:
+        model, result = cell.parameters["model"], store.get(cell)
+        if result is not None and cell.method in scores[model]:
+            found.setdefault(model, {}).setdefault(cell.method, []).append(result["curves"])
+    return found
 
 
 def _differences(

@@ -18,6 +18,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
 
 from mgvae.classifiers.balanced import BalancedClassifier, correct_priors
+from mgvae.compare._curves import curves
 from mgvae.compare._scores import scores
 from mgvae.errors import DataError, MGVAEError
 from mgvae.experiments import Cell
@@ -89,8 +90,10 @@ class CrossValidation:
             predict = _plain(BalancedClassifier(estimator, _Resample(resample)).fit(Z, y))
         seconds = time.perf_counter() - started
         predicted, probabilities = predict(Z_test)
+        rare = smallest_class(self.data.y)
         return {
-            "metrics": scores(y_test, predicted, probabilities, smallest_class(self.data.y)),
+            "metrics": scores(y_test, predicted, probabilities, rare),
+            "curves": curves(y_test == rare, probabilities[:, rare]),
             "seconds": {"fit": round(seconds, 3)},
             "rows": {
                 "train": np.bincount(y, minlength=n_classes).tolist(),

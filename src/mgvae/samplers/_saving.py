@@ -9,7 +9,7 @@ __all__ = ["Saving"]
 
 
 class Saving:
-    """Gives a sampler :meth:`save` and :meth:`load`."""
+    """What saves a sampler to a file and loads it again."""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted sampler to a model file.
