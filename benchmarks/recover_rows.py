@@ -7,7 +7,7 @@ seen are looked for among the same candidates: what is found of them is chance.
 
 ========== =======================================================================================
 chain      differences that occur with both signs join two rows; a tree of them gives all rows
-           but for one offset, which the ends of the columns' ranges fix
+           but for one offset, which the ends of the columns' ranges and other knots fix
 fit        the same where differences are not exact: each is given to the pair of guides whose
            decoded codes fit it best, and all are solved together by least squares
 decode     what the decoder makes of a latent code
@@ -38,7 +38,6 @@ from torch import Tensor
 
 from mgvae import MGVAE
 
-
 NEAR = 0.05  # standard deviations
 SIZES = (100, 300, 800, 2000)
 N_MINORITY = 60
@@ -51,6 +50,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--generation", nargs="+", default=["bridge", "translate"])
+    parser.add_argument("--without-rows", action="store_true", help="save the models so")
     chosen = parser.parse_args()
     print(f"{'':34s}{'majority':>22s}{'minority':>22s}")
     print(f"{'rows  columns     model      seed':34s}" + 2 * "  seen  unseen      p ")
@@ -58,7 +58,7 @@ def main() -> None:
         for shape, table in TABLES.items():
             for generation in chosen.generation:
                 for seed in range(chosen.seeds):
-                    found = attack(table, n, generation, seed)
+                    found = attack(table, n, generation, seed, without_rows=chosen.without_rows)
                     cells = "".join(
                         f"{len(seen):6d}{len(unseen):8d}{beyond_chance(seen, unseen, size):8.3f}"
                         for seen, unseen, size in found
@@ -99,7 +99,7 @@ def attack(
 ) -> list[Found]:  # fmt: skip
     """Fit and save a model of a table; return what was found of the majority and the minority."""
     rng = np.random.default_rng([seed, n])
-    rows, others = table(rng, 2 * n), table(rng, 2 * N_MINORITY) * 1.5
+    rows, others = table(rng, 2 * n), 0.6 * table(rng, 2 * N_MINORITY)
     X = np.concatenate([rows[:n], others[:N_MINORITY]])
     y = np.repeat([0, 1], [n, N_MINORITY])
     with tempfile.TemporaryDirectory() as folder:
@@ -135,22 +135,19 @@ def candidates(sampler: MGVAE) -> tuple[np.ndarray, np.ndarray]:
     (generator,) = sampler.state_.generators.values()
     model, tensors = generator.stored()
     vae: Any = model
-    numbers = {name: tensor.double() for name, tensor in tensors.items()}
-    centres = numbers["guide_centres"] if "guide_centres" in numbers else numbers["centres"]
-    distinct = torch.from_numpy(np.unique(centres.numpy(), axis=0)).float()
-    majority = [*from_codes(vae, distinct)]
-    if "guide_differences" in numbers:
-        differences = numbers["guide_differences"].numpy()
-        ends = ends_of(sampler)
-        majority += chain(differences, centres.numpy(), *ends)
-        majority.append(fit(vae, differences, centres.float()))
-    minority = []
-    for name in ("anchors", "anchor_means"):
-        if name in numbers:
-            minority += from_codes(vae, numbers[name].float())
-    if "anchor_residuals" in numbers:
-        means = decoded(vae, numbers["anchor_means"].float())
-        minority.append(means + numbers["anchor_residuals"].float())
+    held = {name.rpartition("_")[2]: tensor for name, tensor in tensors.items()}
+    guides = held["centres"] if "centres" in held else held["guides"]
+    distinct = torch.from_numpy(np.unique(guides.numpy(), axis=0))
+    majority = from_codes(vae, distinct)
+    if "differences" in held:
+        differences = held["differences"].double().numpy()
+        majority += chain(sampler, differences, guides.numpy(), majority[1].mean(0).numpy())
+        majority.append(fit(vae, differences, guides))
+    minority = [
+        row for name in ("anchors", "means") if name in held for row in from_codes(vae, held[name])
+    ]
+    if "residuals" in held:
+        minority.append(decoded(vae, held["means"]) + held["residuals"])
     return rows_of(sampler, majority), rows_of(sampler, minority or majority)
 
 
@@ -183,9 +180,9 @@ def inverted(vae: Any, codes: Tensor, steps: int = 300) -> Tensor:
 
 
 def chain(
-    differences: np.ndarray, centres: np.ndarray, low: np.ndarray, high: np.ndarray
+    sampler: MGVAE, differences: np.ndarray, centres: np.ndarray, middle: np.ndarray
 ) -> list[Tensor]:
-    """Join differences that occur with both signs, and fix the offset by the ranges' ends."""
+    """Join differences that occur with both signs, and fix the offset by what the codec holds."""
     _, guide = np.unique(centres, axis=0, return_inverse=True)
     guide = guide.ravel()
     distance, other = cKDTree(differences).query(-differences)
@@ -207,8 +204,9 @@ def chain(
             forward = steps.get((last, node))
             rows[node] = rows[last] + (-steps[node, last] if forward is None else forward)
         rows = rows[order]
-        for offset in (low - rows.min(0), high - rows.max(0)):
-            found.append(torch.from_numpy(rows + offset).float())
+        offset = [fix(rows[:, j], scores) for j, scores in enumerate(held_scores(sampler))]
+        offsets = (np.array(offset), middle - rows.mean(0))
+        found += [torch.from_numpy(rows + by).float() for by in offsets]
     return found
 
 
@@ -237,11 +235,25 @@ def fit(vae: Any, differences: np.ndarray, centres: Tensor, weight: float = 0.05
     return torch.from_numpy(np.column_stack(columns)).float()
 
 
-def ends_of(sampler: MGVAE) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest code of every column."""
+def fix(codes: np.ndarray, scores: np.ndarray, tried: int = 8) -> float:
+    """Return the offset that brings the codes of a column to the scores that the codec holds.
+
+    Scores are far apart at the ends of a range. The ends of the joined rows are set on some of
+    these, and what also fits the codes beside them is taken.
+    """
+    ends, held = np.sort(codes), np.concatenate([scores[: 2 * tried], scores[-2 * tried :]])
+    ends = np.concatenate([ends[:tried], ends[-tried:]])
+    starts = [*(scores[:tried] - ends[0]), *(scores[-tried:] - ends[-1])]
+    apart = np.array([np.abs(ends[:, None] + by - held).min(1) for by in starts])
+    by = starts[int(apart.mean(1).argmin())]
+    nearest = held[np.abs(ends[:, None] + by - held).argmin(1)]
+    return float(by + np.median(nearest - ends - by))
+
+
+def held_scores(sampler: MGVAE) -> list[np.ndarray]:
+    """Return the codes of the values that the codec holds, by column."""
     kinds = [column["kind"] for column in sampler.codec_.to_dict()["columns"]]
-    scores = [np.asarray(kind["scale"]["scores"]) for kind in kinds]
-    return np.array([s[0] for s in scores]), np.array([s[-1] for s in scores])
+    return [np.asarray(kind["scale"]["scores"]) for kind in kinds]
 
 
 def rows_of(sampler: MGVAE, encoded: list[Tensor]) -> np.ndarray:

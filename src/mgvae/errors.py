@@ -19,6 +19,7 @@ __all__ = [
     "CollapseError",
     "CollapseWarning",
     "DataError",
+    "DisclosureWarning",
     "DivergenceError",
     "MGVAEError",
     "MGVAEWarning",
@@ -117,3 +118,7 @@ class CodecWarning(MGVAEWarning):
 
 class CollapseWarning(MGVAEWarning):
     """A trained generator gives (nearly) the same sample whatever its noise."""
+
+
+class DisclosureWarning(MGVAEWarning):
+    """Rows of the data can be worked out from a file that is written."""

@@ -38,6 +38,7 @@ def balance_folder(
     seed: int,
     page: str | None,
     model: str | None,
+    without_rows: bool,
     force: bool,
     command: str,
 ) -> dict[str, Any]:
@@ -63,6 +64,8 @@ def balance_folder(
         Of the sampler, for the report.
     page, model : str or None
         Files for the quality report and the trained model.
+    without_rows : bool
+        Whether no rows shall be worked out from the model's file.
     force : bool
         Whether those two may be replaced.
     command : str
@@ -114,7 +117,7 @@ def balance_folder(
         originals=originals,
     )
     if model is not None:
-        sampler.save(model)
+        sampler.save(model, without_rows=without_rows or None)
     seconds = time.perf_counter() - started
     made = len(resampled) - n
     kept = 0 if originals == "leave" else n

@@ -33,6 +33,7 @@ def balance_table(
     seed: int,
     page: str | None,
     model: str | None,
+    without_rows: bool,
     command: str,
     started: float,
 ) -> dict[str, Any]:
@@ -64,6 +65,8 @@ def balance_table(
         Of the sampler, for the report.
     page, model : str or None
         Files for the quality report and the trained model.
+    without_rows : bool
+        Whether no rows shall be worked out from the model's file.
     command : str
         What repeats this, for the page.
     started : float
@@ -129,7 +132,7 @@ def balance_table(
             escape_formulas=escape_formulas,
         )
     if model is not None:
-        sampler.save(model)
+        sampler.save(model, without_rows=without_rows or None)
     seconds = time.perf_counter() - started
     console.print(
         f"Wrote {originals + new:,} rows ({originals:,} original, {new:,} new) to "

@@ -35,6 +35,7 @@ _OPTIONS = {
     "random_state": "--seed",
     "sampling_strategy": "--strategy",
     "size": "--size",
+    "without_rows": "--model-without-rows",
 }
 _BEGINS = re.compile(r"(\w+)(?= must | cannot |=|: )")
 
