@@ -14,6 +14,7 @@ import json
 import os
 import tempfile
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -43,19 +44,20 @@ def main() -> None:
     parser.add_argument("what", choices=["run", "compare"])
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--tables", nargs="+", default=TABLES)
     parser.add_argument("--without-rows", action="store_true", help="the rows of such a model")
     chosen = parser.parse_args()
     if chosen.what == "compare":
         compare(*chosen.files)
     else:
-        run(chosen.files[0], chosen.seeds, chosen.without_rows)
+        run(chosen.files[0], chosen.tables, chosen.seeds, chosen.without_rows)
 
 
-def run(path: Path, seeds: int, without_rows: bool) -> None:
+def run(path: Path, tables: Sequence[str], seeds: int, without_rows: bool) -> None:
     """Score the version that is imported."""
     warnings.simplefilter("ignore")
-    with path.open("w") as out:
-        for table in TABLES:
+    with path.open("a") as out:
+        for table in tables:
             for seed in range(seeds):
                 for line in scores(table, seed, without_rows):
                     out.write(json.dumps({"table": table, "seed": seed, **line}) + "\n")
