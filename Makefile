@@ -1,10 +1,10 @@
-# Two commands from a bare clone: `make demo` and `make test`. Both build .venv by themselves.
+# From a bare clone: `make demo`, `make test` and `make docs`. Each builds .venv by itself.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint types unit format clean
+.PHONY: demo test lint types unit docs format clean
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py --output demo/translations.png
@@ -21,6 +21,12 @@ types: $(VENV)/.installed-paper
 
 unit: $(VENV)/.installed-paper
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
+# The site, in build/site; then its links, its reference and what its pages would fetch are checked.
+docs: $(VENV)/.installed-docs
+	rm -rf build/site
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --jobs auto --quiet -d build/doctrees docs build/site
+	$(BIN)/python -m pytest --quiet docs/tests
 
 format: $(VENV)/.installed-test
 	$(BIN)/ruff check --fix .

@@ -1,4 +1,4 @@
-"""Write demo.lock and test.lock: every package that make installs, with the hash of its file.
+"""Write the lock files: every package that make installs, with the hash of its file.
 
 The versions come from constraints.txt, the hashes from the index that pip uses. They are those of
 the files for CPython 3.11 on Linux x86-64, the platform that the tests run on. Torch is left out:
@@ -40,6 +40,8 @@ def write(name: str, lines: dict[str, str], *head: str) -> None:
     (HERE / name).write_text(text, encoding="ascii")
 
 
-demo, test = resolve("demo"), resolve("test")
+demo = resolve("demo")
 write("demo.lock", demo)
-write("test.lock", {k: v for k, v in test.items() if k not in demo}, "--requirement demo.lock")
+for extra in ("test", "docs"):
+    more = {name: line for name, line in resolve(extra).items() if name not in demo}
+    write(f"{extra}.lock", more, "--requirement demo.lock")

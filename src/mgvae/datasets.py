@@ -28,6 +28,8 @@ class BalancedDataset(Dataset[tuple[Any, Any]]):
     part of them are real, each as often as the others, and the rest is generated when asked for:
     every epoch brings new ones.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     dataset : torch data set with ``len`` and indexing
@@ -47,6 +49,11 @@ class BalancedDataset(Dataset[tuple[Any, Any]]):
         Decides the generated samples, together with the order in which batches are asked for. In
         worker processes, which begin anew in each epoch, the seed that the data loader gives them
         counts too: give the loader a ``generator`` for the same samples in each run.
+
+    See Also
+    --------
+    mgvae.TorchClassifier : A classifier that does this by itself.
+    mgvae.MGVAE.generate : Make new samples.
 
     Examples
     --------

@@ -35,6 +35,8 @@ def class_weights(
 ) -> NDArray[np.float64]:
     """Compute class weights that fall with class size and sum to the number of classes.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     counts : array-like of shape (n_classes,)
@@ -50,6 +52,10 @@ def class_weights(
     -------
     weights : ndarray of shape (n_classes,)
         In the order of ``counts``.
+
+    See Also
+    --------
+    mgvae.losses.FocalLoss : A loss that takes such weights.
 
     Examples
     --------
@@ -87,6 +93,8 @@ class FocalLoss(nn.Module):
     Logits of shape (n,) or (n, 1) are binary, for the class 1: the target is 0 or 1, as float or
     integer, of shape (n,) or (n, 1). A binary target between 0 and 1 mixes the losses of both.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     gamma : float, default=1.0
@@ -95,6 +103,11 @@ class FocalLoss(nn.Module):
         One weight for each class (binary: for 0 and for 1), such as from :func:`class_weights`.
     reduction : {"none", "mean", "sum"}, default="mean"
         ``"mean"`` divides by the sum of the rows' weights, as torch's cross-entropy does.
+
+    See Also
+    --------
+    mgvae.losses.LDAMLoss : A loss with larger margins for rare classes.
+    mgvae.losses.class_weights : Weights for the loss.
 
     Examples
     --------
@@ -172,6 +185,8 @@ class LDAMLoss(nn.Module):
     The logits should be bounded, or the network could outgrow the margins. Use
     :class:`CosineLinear` as its last layer.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     class_counts : array-like of shape (n_classes,)
@@ -185,6 +200,11 @@ class LDAMLoss(nn.Module):
         without it, then call :meth:`reweight`.
     reduction : {"none", "mean", "sum"}, default="mean"
         ``"mean"`` divides by the sum of the rows' weights, as torch's cross-entropy does.
+
+    See Also
+    --------
+    mgvae.losses.CosineLinear : The last layer that this loss expects.
+    mgvae.losses.FocalLoss : A loss that looks at hard rows.
 
     Examples
     --------
@@ -251,10 +271,16 @@ class CosineLinear(nn.Module):
     They are computed in float32 at least, also under autocast, because half precision is too coarse
     for cosines that the loss scales up. A row of zeros has cosines of 0.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     in_features, out_features : int
         Numbers of features and of classes.
+
+    See Also
+    --------
+    mgvae.losses.LDAMLoss : The loss that goes with this layer.
 
     Examples
     --------

@@ -49,6 +49,8 @@ _Ints = NDArray[np.intp]
 def accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Compute the share of rows that are recognised; the paper's "B-ACC".
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
@@ -58,6 +60,10 @@ def accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     -------
     accuracy : float
         Between 0 and 1.
+
+    See Also
+    --------
+    mgvae.metrics.acsa : The mean recall of the classes.
 
     Examples
     --------
@@ -73,6 +79,8 @@ def confusion_matrix(
 ) -> NDArray[np.int64]:
     """Count rows by true class (down) and predicted class (across).
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
@@ -85,6 +93,10 @@ def confusion_matrix(
     -------
     counts : ndarray of shape (n_classes, n_classes)
         ``counts[i, j]`` rows of class i were taken for class j.
+
+    See Also
+    --------
+    mgvae.metrics.per_class_recall : Its diagonal, divided by the sums of its rows.
 
     Examples
     --------
@@ -104,6 +116,8 @@ def per_class_recall(
 ) -> _Floats:
     """Compute the share of each class that is recognised.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
@@ -116,6 +130,11 @@ def per_class_recall(
     -------
     recall : ndarray of shape (n_classes,)
         NaN where a class has no true row.
+
+    See Also
+    --------
+    mgvae.metrics.acsa : Their mean.
+    mgvae.metrics.geometric_mean : Their geometric mean.
 
     Examples
     --------
@@ -132,6 +151,8 @@ def per_class_recall(
 def acsa(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Compute the average class-specific accuracy, the mean of the classes' recalls.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
@@ -141,6 +162,11 @@ def acsa(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     -------
     acsa : float
         Between 0 and 1; 1/K for a classifier that always predicts the same of K classes.
+
+    See Also
+    --------
+    mgvae.metrics.geometric_mean : The geometric mean of the same recalls.
+    mgvae.metrics.batched_acsa : The average over batches that the paper prints.
 
     Examples
     --------
@@ -153,6 +179,8 @@ def acsa(y_true: ArrayLike, y_pred: ArrayLike) -> float:
 def geometric_mean(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Compute the geometric mean of the classes' recalls.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
@@ -162,6 +190,11 @@ def geometric_mean(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     -------
     geometric_mean : float
         Between 0 and 1; 0 as soon as one class is never recognised.
+
+    See Also
+    --------
+    mgvae.metrics.acsa : The arithmetic mean of the same recalls.
+    mgvae.metrics.scorers : This and others for scikit-learn.
 
     Examples
     --------
@@ -182,6 +215,8 @@ def batched_acsa(
     In each batch the mean is taken over the classes that have a true row there. The last batch may
     be smaller and counts as much as the others.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     y_true, y_pred : array-like of shape (n_samples,)
@@ -195,6 +230,10 @@ def batched_acsa(
     -------
     acsa : float
         Between 0 and 1.
+
+    See Also
+    --------
+    mgvae.metrics.acsa : The same over all rows at once.
 
     Examples
     --------
@@ -211,7 +250,29 @@ def batched_geometric_mean(
 ) -> float:
     """Compute the mean of :func:`geometric_mean` over shuffled batches, as in the paper's tables.
 
-    The batches, and with them the parameters, are those of :func:`batched_acsa`.
+    The batches are those of :func:`batched_acsa`.
+
+    .. versionadded:: 0.1
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    y_pred : array-like of shape (n_samples,)
+        Predicted labels.
+    random_state : int, Generator, RandomState or None
+        Decides the shuffle.
+    batch_size : int, default=100
+        Rows in a batch.
+
+    Returns
+    -------
+    score : float
+        The mean, between 0 and 1.
+
+    See Also
+    --------
+    mgvae.metrics.geometric_mean : The same over all rows at once.
 
     Examples
     --------
@@ -234,6 +295,8 @@ def recall_at(
     exceed. The minority rows above it are the recognised ones. Unlike the recall at a given
     threshold, this value cannot be raised by moving the threshold.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     y_true : array-like of shape (n_samples,)
@@ -250,6 +313,10 @@ def recall_at(
     -------
     recall : float
         Between 0 and 1.
+
+    See Also
+    --------
+    mgvae.metrics.per_class_recall : Recalls at the threshold of the classifier.
 
     Examples
     --------
@@ -281,6 +348,8 @@ def recall_at(
 def scorers(*names: str) -> dict[str, Callable[..., float]]:
     """Return scikit-learn scorers of the metrics.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     *names : str
@@ -292,6 +361,10 @@ def scorers(*names: str) -> dict[str, Callable[..., float]]:
     -------
     scorers : dict of str to scorer
         As ``cross_validate(scoring=...)`` takes them, or one by one for ``GridSearchCV``.
+
+    See Also
+    --------
+    mgvae.metrics.geometric_mean : One of the metrics.
 
     Examples
     --------

@@ -507,3 +507,25 @@ def test_a_conditional_vae_learns_its_classes(imbalanced):
     own, major = X[y == "some"].mean(0), X[y == "many"].mean(0)
     assert np.linalg.norm(made - own) < 0.35 * np.linalg.norm(major - own)
     assert s.translate(X[y == "many"], "some").shape == (200, 5)
+
+
+@pytest.mark.parametrize("generation", ["bridge", "translate", "responsibility"])
+def test_a_draw_starts_from_given_rows_only(generation: str) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 3)), np.repeat(["a", "b", "c"], [80, 30, 10])
+    sampler = MGVAE(generation=generation, pretrain_steps=5, finetune_steps=5, random_state=0)
+    sampler.fit(X, y)
+    among = rng.choice(120, 60, replace=False)
+    drawn = sampler.draw(200, "c", 0, among=among)
+    assert drawn.rows.shape == (200, 3)
+    if generation == "bridge":
+        assert np.isin(drawn.anchor_indices, among).all()
+        assert (y[drawn.anchor_indices] == "c").all()
+    else:
+        assert np.isin(drawn.source_indices, among).all()
+    assert (y[drawn.source_indices] == "a").all()
+    np.testing.assert_array_equal(sampler.draw(200, "c", 0, among=among).rows, drawn.rows)
+    whole = sampler.draw(200, "c", 0)
+    np.testing.assert_array_equal(whole.rows, sampler.generate(200, "c", 0))
+    with pytest.raises(DataError, match="among must hold a row"):
+        sampler.draw(1, "c", 0, among=np.flatnonzero(y == "b"))

@@ -24,6 +24,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import has_fit_parameter
 
+from mgvae.codec import take_rows
 from mgvae.errors import DataError, ParameterError
 from mgvae.experiments import Cell
 from mgvae.experiments.estimators import make_classifier, make_oversampler
@@ -32,7 +33,6 @@ from mgvae.experiments.tables import (
     IndicatorEncoder,
     LabelledTable,
     NumericEncoder,
-    select_rows,
 )
 from mgvae.metrics import acsa, geometric_mean, recall_at
 from mgvae_paper.controls import CodecSampler
@@ -138,7 +138,7 @@ def _drawn(data: LabelledTable, most: int, seed: int) -> LabelledTable:
     ]
     rows = np.sort(np.concatenate(parts))
     groups = None if data.groups is None else data.groups[rows]
-    return LabelledTable(select_rows(data.X, rows), data.y[rows], groups)
+    return LabelledTable(take_rows(data.X, rows), data.y[rows], groups)
 
 
 def _split(data: LabelledTable, plan: Mapping[str, int], seed: int) -> Iterator[Parts]:
@@ -157,7 +157,7 @@ def _split(data: LabelledTable, plan: Mapping[str, int], seed: int) -> Iterator[
 def _evaluate_fold(cell: Cell, data: LabelledTable, parts: Parts, fold: int) -> dict[str, Any]:
     learn, tune, test = parts
     for_sampler, for_model = np.random.SeedSequence([cell.seed, fold]).generate_state(2).tolist()
-    X, y = select_rows(data.X, learn), data.y[learn]
+    X, y = take_rows(data.X, learn), data.y[learn]
     encoder = NumericEncoder().fit(X)
     Z = encoder.transform(X)
     started = time.process_time()
@@ -168,8 +168,8 @@ def _evaluate_fold(cell: Cell, data: LabelledTable, parts: Parts, fold: int) -> 
         indicators.transform(rows)
         for rows in (
             Z_new,
-            encoder.transform(select_rows(data.X, tune)),
-            encoder.transform(select_rows(data.X, test)),
+            encoder.transform(take_rows(data.X, tune)),
+            encoder.transform(take_rows(data.X, test)),
         )
     )
     weighted = cell.parameters.get("weights") == "balanced"
@@ -221,7 +221,7 @@ def _resample(
     X_new, y_new = sampler.fit_resample(X, y)
     made = np.arange(len(y), len(y_new))
     if len(made):
-        Z = np.concatenate([Z, encoder.transform(select_rows(X_new, made))])
+        Z = np.concatenate([Z, encoder.transform(take_rows(X_new, made))])
     return Z, y_new, used_settings(sampler)
 
 

@@ -1,119 +1,163 @@
-r"""Probabilities after resampling.
+"""One fit of a sampler, many draws: an ensemble for imbalanced classes.
 
-A classifier that is trained on resampled rows believes that the classes are as frequent as they
-were there. By Bayes' rule only the priors differ, as long as the rows of each class are still drawn
-from that class. With :math:`\pi_c` the share of class :math:`c` in the data and :math:`\pi'_c` its
-share after resampling,
-
-.. math::
-    p(c \mid x) = \frac{p'(c \mid x)\, \pi_c / \pi'_c}{\sum_k p'(k \mid x)\, \pi_k / \pi'_k} .
-
-:class:`BalancedClassifier` trains on resampled rows and gives back these probabilities.
+A sampler that has learned once can draw for ever. Each member of :class:`BalancedClassifier` sees
+its own draw of new rows below its own bootstrap of the real ones; what the members say is carried
+back to the true shares of the classes (:mod:`mgvae.classifiers.priors`) and averaged. Rows that
+were out of a member's bag judge it: they weigh the shares (:mod:`mgvae.classifiers.shares`),
+calibrate the probabilities (:mod:`mgvae.classifiers.calibration`) and tune decisions
+(:mod:`mgvae.classifiers.decisions`), without any row held out.
 """
 
-from numbers import Real
-from typing import Any, Literal, Self
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
-from sklearn.model_selection import train_test_split
-from sklearn.utils import get_tags
+from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _num_samples,
+    check_is_fitted,
+    column_or_1d,
+    has_fit_parameter,
+    validate_data,
+)
 
+from mgvae.classifiers.bags import Positions, draw_bag, out_of_bag
+from mgvae.classifiers.calibration import Calibration, learn_calibration
+from mgvae.classifiers.decisions import METRICS, at_threshold, decide, read_costs, tuned_weights
+from mgvae.classifiers.draws import (
+    Draws,
+    MemberRows,
+    OneFit,
+    Refit,
+    is_oversampler,
+    rows_wanted,
+    seed_randomness,
+)
+from mgvae.classifiers.priors import Floats, class_shares, correct_priors
+from mgvae.classifiers.shares import AUTO, OutOfBag, average_out_of_bag, spread, weigh
+from mgvae.codec import take_rows
+from mgvae.common.progress import progress_bars
 from mgvae.common.runtime import seed_sequence
-from mgvae.errors import DataError
+from mgvae.errors import DataError, ParameterError
+from mgvae.samplers import MGVAE, GenerativeSampler
 
 __all__ = ["BalancedClassifier", "correct_priors"]
 
-Floats = NDArray[np.float64]
-
-
-def correct_priors(probabilities: Floats, true: Floats, trained: Floats) -> Floats:
-    """Carry probabilities over from the priors of the training rows to the true ones.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n_samples, n_classes)
-        What the classifier says.
-    true : ndarray of shape (n_classes,)
-        How frequent the classes are.
-    trained : ndarray of shape (n_classes,)
-        How frequent they were among the rows it was trained on.
-
-    Returns
-    -------
-    corrected : ndarray of shape (n_samples, n_classes)
-        Each row sums to one.
-
-    Examples
-    --------
-    >>> even = np.array([0.5, 0.5])
-    >>> correct_priors(np.array([[0.5, 0.5], [0.1, 0.9]]), np.array([0.9, 0.1]), even)
-    array([[0.9, 0.1],
-           [0.5, 0.5]])
-    """
-    weighted = probabilities * (true / trained)
-    total = weighted.sum(1, keepdims=True)
-    # where a class that hardly exists got all the probability, nothing else is known either
-    corrected: Floats = np.where(total > 0, weighted / np.where(total > 0, total, 1.0), true)
-    return corrected
-
-
-def _can_tell(classifier: "BalancedClassifier") -> bool:
-    return hasattr(classifier.estimator, "predict_proba")
+_FEW = 5  # rows of a class below which nothing is calibrated unless it is asked for
 
 
 class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier trained on resampled rows whose probabilities are those of the data.
+    """Classifiers trained on many draws of one fitted sampler, their probabilities averaged.
+
+    The sampler is fitted once. Each member is trained on a stratified bootstrap of the rows and on
+    new rows that start from rows of that bootstrap only, so that its predictions of the other rows
+    are honest. What still leaks is what the shared sampler has learned of them: see the notes.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
     estimator : classifier
-        What is trained; it is cloned.
-    sampler : imbalanced-learn sampler
-        What resamples the training rows, such as :class:`mgvae.MGVAE`; it is cloned.
+        What is trained; it is cloned for each member.
+    sampler : sampler of mgvae or imbalanced-learn, default=None
+        What makes new rows; None is :class:`mgvae.MGVAE`. A sampler of mgvae is fitted once, and
+        draws again for each member; within ``sklearn.frozen.FrozenEstimator`` one that is fitted
+        already, on these very rows. Any other is fitted for each member, on its bootstrap.
+    n_draws : int, default=10
+        How many members. More cost more, and are never worse but by luck.
+    share : "auto", float or None, default="auto"
+        How large every class becomes at least, as a part of the largest: 1 is balance, 0 adds
+        nothing. ``"auto"`` divides the members among 0.5, 1 and 0, and weighs these by their
+        out-of-bag predictions, at no further cost. None leaves it to the sampler's own
+        ``sampling_strategy``.
+    bootstrap : bool, default=True
+        Whether each member sees a bootstrap of the real rows, of each class as many as there are,
+        instead of all of them. Without, there are no out-of-bag predictions.
     correct : {"priors", "none"}, default="priors"
-        Whether ``predict_proba`` is carried back to the true shares of the classes.
-    calibration : {"sigmoid", "isotonic"} or None, default=None
-        Calibrate on a part of the training rows that neither sampler nor estimator sees. The part
-        has the true shares of the classes, so that this takes the place of the correction.
-    calibration_fraction : float, default=0.2
-        How large that part is.
-    decide : {"balanced", "corrected"}, default="balanced"
-        What ``predict`` goes by: what the estimator says itself, for which the rows were
-        resampled; or the most probable class by ``predict_proba``, which on rare classes is hardly
-        ever the rare one.
+        Whether ``predict_proba`` is carried back to the true shares of the classes. ``"none"``
+        averages what the members say.
+    calibration : {"auto", "sigmoid", "isotonic"} or None, default="auto"
+        How probabilities are calibrated on out-of-bag predictions. ``"auto"`` is ``"sigmoid"``
+        where there are such predictions for five rows of every class, else none.
+    decide : {"balanced", "probable", "tuned", "costs"} or float, default="balanced"
+        What ``predict`` goes by: the class that is most probable beside its share of the data, for
+        which one resamples; the most probable class, which is hardly ever a rare one; the decision
+        that is best out of bag by ``metric`` or by ``cost_matrix``; the least expected cost; or, of
+        two classes, the second from this probability on.
+    metric : {"gm", "balanced_accuracy", "f1", "accuracy"} or callable, default="gm"
+        What ``decide="tuned"`` makes large, if there is no ``cost_matrix``; a callable takes the
+        true and the predicted labels. F1 is that of the rarer of two classes.
+    cost_matrix : array-like of shape (n_classes, n_classes) or dict, default=None
+        Costs of decisions (columns) where a class is true (rows), in the order of ``classes_``; or
+        by label, the cost of missing a row of it.
+    n_jobs : int, default=None
+        Members that are trained at once, as in joblib. It does not change the result.
     random_state : None, int, RandomState or Generator, default=None
-        Draws the part for calibration.
+        Decides everything, the members' own ``random_state`` too; a sampler that is fitted once
+        keeps its own if it has one.
+    verbose : bool or int, default=False
+        Show a progress bar.
 
     Attributes
     ----------
-    estimator_ : classifier
-        Trained on the resampled rows.
-    sampler_ : sampler
-        Fitted.
+    estimators_ : list of classifier
+        The members.
+    sampler_ : sampler or None
+        Fitted; None if it was fitted anew for each member.
     classes_ : ndarray
         The labels, sorted.
-    priors_, resampled_priors_ : ndarray
-        Shares of the classes in the training rows, before and after resampling.
+    priors_ : ndarray of shape (n_classes,)
+        Shares of the classes in the training rows.
+    member_shares_ : list of float or None
+        The share at which each member was trained.
+    member_weights_ : ndarray of shape (n_draws,)
+        The weight of each member in the average.
+    share_weights_ : dict of float to float
+        What each share counts.
+    oob_probabilities_ : ndarray of shape (n_samples, n_classes)
+        Out-of-bag probabilities of the training rows, before calibration; NaN for a row that was in
+        every bootstrap. Only with ``bootstrap``, and if members give probabilities.
+    decision_matrix_ : ndarray of shape (n_classes, n_classes)
+        The class c with the largest ``(predict_proba(X) @ decision_matrix_)[:, c]`` is predicted.
+    feature_importances_ : ndarray
+        The mean of the members', where they have them.
     n_features_in_ : int
         Columns of X.
     feature_names_in_ : ndarray of str
         Names of the columns, if X has them.
 
+    See Also
+    --------
+    mgvae.MGVAE : The sampler of this library.
+    mgvae.TorchClassifier : A network that gets new rows in every epoch.
+    mgvae.compare.compare : Compare methods by cross-validation.
+
+    Notes
+    -----
+    Members without ``predict_proba`` vote; ``share="auto"`` is then 1.
+
+    The out-of-bag predictions favour new rows by what the shared sampler knows of rows out of a
+    bag. Against nested cross-validation, in which the sampler never sees the rows that judge, the
+    difference was measured by ``benchmarks/out_of_bag.py``: see ``docs/balanced-classifier.md``.
+
     Examples
     --------
     >>> from sklearn.datasets import make_classification
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from mgvae import MGVAE, BalancedClassifier
+    >>> from mgvae import BalancedClassifier
     >>> X, y = make_classification(500, weights=[0.95], random_state=0)
-    >>> model = BalancedClassifier(LogisticRegression(), MGVAE(random_state=0)).fit(X, y)
+    >>> model = BalancedClassifier(LogisticRegression(), random_state=0).fit(X, y)
     >>> said = model.predict_proba(X)[:, 1].mean()  # near the share of the class, not near one half
     >>> bool(abs(said - y.mean()) < 0.05)
     True
@@ -121,35 +165,56 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
 
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         "estimator": [HasMethods(["fit", "predict"])],
-        "sampler": [HasMethods(["fit_resample"])],
+        "sampler": [HasMethods(["fit_resample"]), HasMethods(["draw"]), None],
+        "n_draws": [Interval(Integral, 1, None, closed="left")],
+        "share": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left"), None],
+        "bootstrap": ["boolean"],
         "correct": [StrOptions({"priors", "none"})],
-        "calibration": [StrOptions({"sigmoid", "isotonic"}), None],
-        "calibration_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "decide": [StrOptions({"balanced", "corrected"})],
+        "calibration": [StrOptions({"auto", "sigmoid", "isotonic"}), None],
+        "decide": [
+            StrOptions({"balanced", "probable", "tuned", "costs", "corrected"}),
+            Interval(Real, 0, 1, closed="both"),
+        ],
+        "metric": [StrOptions(set(METRICS)), callable],
+        "cost_matrix": ["array-like", dict, None],
+        "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
+        "verbose": ["verbose"],
     }
 
     def __init__(
         self,
         estimator: Any,
-        sampler: Any,
+        sampler: Any = None,
         *,
+        n_draws: int = 10,
+        share: float | Literal["auto"] | None = "auto",
+        bootstrap: bool = True,
         correct: Literal["priors", "none"] = "priors",
-        calibration: Literal["sigmoid", "isotonic"] | None = None,
-        calibration_fraction: float = 0.2,
-        decide: Literal["balanced", "corrected"] = "balanced",
+        calibration: Literal["auto", "sigmoid", "isotonic"] | None = "auto",
+        decide: Literal["balanced", "probable", "tuned", "costs"] | float = "balanced",
+        metric: str | Callable[[Any, Any], float] = "gm",
+        cost_matrix: Any = None,
+        n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: bool | int = False,
     ) -> None:
         self.estimator = estimator
         self.sampler = sampler
+        self.n_draws = n_draws
+        self.share = share
+        self.bootstrap = bootstrap
         self.correct = correct
         self.calibration = calibration
-        self.calibration_fraction = calibration_fraction
         self.decide = decide
+        self.metric = metric
+        self.cost_matrix = cost_matrix
+        self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> Self:
-        """Resample, and train on what results.
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Fit the sampler once, and the members on its draws.
 
         Parameters
         ----------
@@ -157,36 +222,47 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             The training rows, as sampler and estimator take them.
         y : array-like of shape (n_samples,)
             Their classes.
+        sample_weight : array-like of shape (n_samples,), optional
+            Weight of each row; a new row has the mean weight of its class. The estimator must take
+            weights.
+        groups : array-like of shape (n_samples,), optional
+            Rows of one group (a patient, a customer) are in a bootstrap or out of it together, so
+            that out-of-bag predictions are of groups never seen.
 
         Returns
         -------
         self : object
             The fitted classifier.
         """
-        self._validate_params()
-        validate_data(self, X, y, skip_check_array=True)
-        y = column_or_1d(y, warn=True)
-        check_classification_targets(y)
-        if len(np.unique(y)) < 2:
-            raise DataError("y must hold two classes or more; it holds one class only.")
-        held_out = None
-        if self.calibration is not None:
-            X, X_held_out, y, y_held_out = self._split(X, y)
-            held_out = X_held_out, y_held_out
-        sampler, estimator = clone(self.sampler), clone(self.estimator)
-        X_resampled, y_resampled = sampler.fit_resample(X, y)
-        estimator.fit(X_resampled, y_resampled)
-        classes, priors = _shares(y)
-        found, resampled = _shares(y_resampled)
-        if not np.array_equal(classes, found):
-            raise DataError(
-                f"sampler must keep every class: it was given {classes.tolist()!r:.80} and gave "
-                f"{found.tolist()!r:.80}."
-            )
-        self._calibrated = self._calibrate(estimator, *held_out) if held_out else None
-        self.estimator_, self.sampler_ = estimator, sampler
-        self.classes_, self.priors_, self.resampled_priors_ = classes, priors, resampled
+        data = self._read(X, y, sample_weight, groups)
+        for_sampler, for_members = seed_sequence(self.random_state).spawn(2)
+        draws = self._fit_sampler(data, for_sampler)
+        shares = spread(self._shares(), self.n_draws)
+        members = self._train(data, draws, shares, for_members)
+
+        self.classes_, self.priors_ = data.classes, data.priors
+        self.sampler_ = draws.sampler if isinstance(draws, OneFit) else None
+        self.estimators_ = [member.estimator for member in members]
+        self.member_shares_ = shares
+        self._trained = [member.priors for member in members]
+        self._settle(data, [member.out for member in members])
         return self
+
+    @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probability of each class at the true shares of the classes.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            Rows with the columns of the training data.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_samples, n_classes)
+            In the order of ``classes_``.
+        """
+        return self._said(X)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the class of each row, as ``decide`` says.
@@ -201,68 +277,332 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         y : ndarray of shape (n_samples,)
             Labels.
         """
+        said = self._said(X)
+        chosen: NDArray[Any] = self.classes_[decide(said, self.decision_matrix_)]
+        return chosen
+
+    @property
+    def feature_importances_(self) -> Floats:
+        """The mean of the members' feature importances, by their weights."""
         check_is_fitted(self)
-        if self.decide == "corrected":
-            chosen: NDArray[Any] = self.classes_[self.predict_proba(X).argmax(1)]
-            return chosen
-        return np.asarray(self.estimator_.predict(X))
+        found = [member.feature_importances_ for member in self.estimators_]
+        mean: Floats = np.average(np.asarray(found, np.float64), 0, self.member_weights_)
+        return mean
 
-    @available_if(_can_tell)  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Floats:
-        """Return the probability of each class at the true shares of the classes.
-
-        Parameters
-        ----------
-        X : array or table of shape (n_samples, n_features)
-            Rows with the columns of the training data.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``.
-        """
+    def _said(self, X: Any) -> Floats:
         check_is_fitted(self)
-        if self._calibrated is not None:
-            return np.asarray(self._calibrated.predict_proba(X), np.float64)
-        said = np.asarray(self.estimator_.predict_proba(X), np.float64)
-        if self.correct == "none":
+        n = len(self.classes_)
+        said = np.zeros((_num_samples(X), n))
+        for member, trained, weight in zip(
+            self.estimators_, self._trained, self.member_weights_, strict=True
+        ):
+            said += weight * self._corrected(_probabilities(member, X, self.classes_), trained)
+        return said if self._calibrate is None else self._calibrate(said)
+
+    def _corrected(self, said: Floats, trained: Floats) -> Floats:
+        """Carry what a member says to the true shares; votes say nothing of shares."""
+        if self.correct == "none" or not hasattr(self.estimator, "predict_proba"):
             return said
-        return correct_priors(said, self.priors_, self.resampled_priors_)
+        return correct_priors(said, self.priors_, trained)
 
-    def _split(self, X: Any, y: NDArray[Any]) -> list[Any]:
-        counts = np.unique(y, return_counts=True)[1]
-        if counts.min() < 2:
-            raise DataError(
-                f"calibration={self.calibration!r} needs two rows of every class, one to hold out; "
-                "the smallest has one. Set calibration=None."
+    def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> "_Data":
+        """Check parameters and data, before anything is learned."""
+        self._validate_params()
+        validate_data(self, X, y, skip_check_array=True)
+        if sparse.issparse(X):
+            X = X.tocsr()  # whose rows can be taken
+        elif not hasattr(X, "__getitem__"):
+            X = np.asarray(X)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        check_classification_targets(y)
+        classes, codes = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise DataError("y must hold two classes or more; it holds one class only.")
+        weight = None
+        if sample_weight is not None:
+            if not has_fit_parameter(self.estimator, "sample_weight"):
+                raise ParameterError(
+                    f"sample_weight: {type(self.estimator).__name__} takes no weights. Leave them "
+                    "out, or use an estimator whose fit takes sample_weight."
+                )
+            weight = _check_sample_weight(
+                sample_weight, np.empty((len(y), 1)), dtype=np.float64, ensure_non_negative=True
             )
-        n = max(len(counts), round(self.calibration_fraction * len(y)))
-        seed = int(seed_sequence(self.random_state).generate_state(1)[0])
-        parts: list[Any] = train_test_split(X, y, test_size=n, stratify=y, random_state=seed)
-        if len(np.unique(parts[3])) < len(counts):
+        members = None
+        if groups is not None:
+            check_consistent_length(X, groups)
+            members = np.unique(column_or_1d(groups), return_inverse=True)[1]
+            if members.max() == 0:
+                raise DataError("groups must hold two groups or more; it holds one.")
+        self._check_decision(classes)
+        priors = class_shares(codes, len(classes), weight)
+        if not priors.all():
             raise DataError(
-                f"calibration_fraction={self.calibration_fraction!r} leaves no row of some class "
-                "for calibration. Raise it, or set calibration=None."
+                "sample_weight must be greater than 0 for some row of every class; all weights of "
+                f"class {classes[priors.argmin()]!s} are 0."
             )
-        return parts
+        return _Data(X, y, codes, classes, priors, weight, members)
 
-    def _calibrate(self, estimator: Any, X: Any, y: NDArray[Any]) -> Any:
-        rows = np.arange(len(y))  # all at once: the estimator is trained, and on other rows
-        calibrated = CalibratedClassifierCV(
-            FrozenEstimator(estimator), method=self.calibration, cv=[(rows, rows)], ensemble=False
-        )
-        return calibrated.fit(X, y)
+    def _check_decision(self, classes: NDArray[Any]) -> None:
+        n = len(classes)
+        tells = hasattr(self.estimator, "predict_proba")
+        needs = [
+            f"{name}={value!r}"
+            for name, value in (("decide", self.decide), ("calibration", self.calibration))
+            if value in ("tuned", "sigmoid", "isotonic")
+        ]
+        if needs and not self.bootstrap:
+            raise ParameterError(
+                f"{needs[0]} needs out-of-bag predictions, which bootstrap=False has not. Set "
+                "bootstrap=True."
+            )
+        if not tells and (needs or self.decide not in ("balanced", "probable", "corrected")):
+            asked = needs[0] if needs else f"decide={self.decide!r}"
+            raise ParameterError(
+                f"{asked} needs probabilities, which {type(self.estimator).__name__} does not "
+                "give. Use an estimator with predict_proba."
+            )
+        if isinstance(self.decide, Real) and n != 2:
+            raise ParameterError(
+                f'decide={self.decide!r} is a threshold of two classes; y holds {n}. Use "tuned" '
+                "or cost_matrix."
+            )
+        if self.decide == "costs" and self.cost_matrix is None:
+            raise ParameterError('decide="costs" needs cost_matrix.')
+        if self.cost_matrix is not None:
+            if self.decide not in ("costs", "tuned"):
+                raise ParameterError(
+                    f"cost_matrix says nothing to decide={self.decide!r}. Set decide to "
+                    '"costs" or "tuned".'
+                )
+            read_costs(self.cost_matrix, classes)
+
+    def _shares(self) -> tuple[float | None, ...]:
+        if self.share != "auto":
+            return (self.share,)
+        if self.sampler is not None and not is_oversampler(_inner(self.sampler)):
+            return (None, 0.0)
+        return AUTO if hasattr(self.estimator, "predict_proba") else (1.0,)
+
+    def _fit_sampler(self, data: "_Data", seeds: np.random.SeedSequence) -> Draws:
+        """Fit a sampler that can draw again, unless nothing is to be drawn."""
+        frozen = isinstance(self.sampler, FrozenEstimator)
+        sampler = MGVAE() if self.sampler is None else _inner(self.sampler)
+        strategy = getattr(sampler, "sampling_strategy", "auto")
+        if self.share is not None and not frozen and strategy != "auto":
+            raise ParameterError(
+                f"share={self.share!r} and the sampler's sampling_strategy={strategy!r} say the "
+                "same thing twice. Set share=None, or leave sampling_strategy out."
+            )
+        if isinstance(self.share, Real) and self.share > 0 and not is_oversampler(sampler):
+            raise ParameterError(
+                f"share={self.share!r} is for over-samplers; {type(sampler).__name__} decides "
+                "itself how many rows there are. Set share=None."
+            )
+        if frozen:
+            check_is_fitted(sampler, "state_")
+            if sum(sampler.state_.counts) != len(data.y):
+                raise DataError(
+                    f"sampler was fitted on {sum(sampler.state_.counts)} rows, and X has "
+                    f"{len(data.y)}: a frozen sampler must be fitted on the rows of X."
+                )
+            return OneFit(sampler)
+        sampler = clone(sampler)
+        if not isinstance(sampler, GenerativeSampler):
+            return Refit(sampler)
+        if sampler.random_state is None:
+            seed_randomness(sampler, seeds)
+        if self.share != 0:
+            sampler.fit(data.X, data.y)
+        return OneFit(sampler)
+
+    def _train(
+        self,
+        data: "_Data",
+        draws: Draws,
+        shares: list[float | None],
+        seeds: np.random.SeedSequence,
+    ) -> list["_Member"]:
+        work = _Work(self.estimator, data, draws, self.bootstrap)
+        branches = seeds.spawn(len(shares))
+        tasks = [delayed(work)(share, own) for share, own in zip(shares, branches, strict=True)]
+        members = []
+        with progress_bars(bool(self.verbose)) as bars:
+            for member in _in_order(tasks, self.n_jobs):
+                members.append(member)
+                if bars is not None:
+                    bars("members", len(members), len(shares), {"rows": member.n_rows})
+        return members
+
+    def _settle(self, data: "_Data", out: list["OutOfBag | None"]) -> None:
+        """Weigh the members, calibrate and choose the decision, by what is said out of bag."""
+        n = len(data.classes)
+        known = [o for o in out if o is not None]
+        honest = bool(known) and hasattr(self.estimator, "predict_proba")
+        self.member_weights_ = np.full(len(out), 1 / len(out))
+        self._calibrate: Calibration | None = None
+        seen = np.zeros(len(data.y), bool)
+        if honest:
+            corrected = [
+                OutOfBag(o.rows, self._corrected(o.probabilities, trained))
+                for o, trained in zip(known, self._trained, strict=True)
+            ]
+            if self.correct == "priors":
+                self.member_weights_ = weigh(
+                    self.member_shares_, corrected, data.codes, data.weight
+                )
+            said = average_out_of_bag(corrected, self.member_weights_, len(data.y))
+            self.oob_probabilities_ = said
+            seen = ~np.isnan(said[:, 0])
+        weights: dict[float | None, float] = {}
+        for share, weight in zip(self.member_shares_, self.member_weights_, strict=True):
+            weights[share] = weights.get(share, 0.0) + float(weight)
+        self.share_weights_ = weights
+
+        codes = data.codes[seen]
+        weight = None if data.weight is None else data.weight[seen]
+        fewest = int(np.bincount(codes, minlength=n).min()) if honest else 0
+        kind = self._calibration_kind(fewest)
+        if kind is not None:
+            self._calibrate = learn_calibration(kind, said[seen], codes, self.priors_, weight)
+        spoken = self.priors_
+        if self.correct == "none" or not hasattr(self.estimator, "predict_proba"):
+            spoken = np.average(self._trained, 0, self.member_weights_)
+            spoken = spoken if self.correct == "none" else np.ones(n)
+        balanced = 1.0 / spoken
+        if self.decide == "balanced":
+            self.decision_matrix_ = np.diag(balanced)
+        elif self.decide in ("probable", "corrected"):
+            self.decision_matrix_ = np.eye(n)
+        elif self.decide == "costs":
+            self.decision_matrix_ = -read_costs(self.cost_matrix, data.classes)
+        elif self.decide == "tuned":
+            if not fewest:
+                raise DataError(
+                    'decide="tuned" needs an out-of-bag prediction of every class, and a class has '
+                    "none: it has too few rows. Raise n_draws, or set another decide."
+                )
+            shown = said[seen] if self._calibrate is None else self._calibrate(said[seen])
+            by: Any = self.metric
+            if self.cost_matrix is not None:
+                by = read_costs(self.cost_matrix, data.classes)
+            found = tuned_weights(shown, codes, balanced, by, data.classes, weight)
+            self.decision_matrix_ = np.diag(found)
+        else:
+            self.decision_matrix_ = at_threshold(float(self.decide))
+
+    def _calibration_kind(self, fewest: int) -> Literal["sigmoid", "isotonic"] | None:
+        if self.correct == "none" or self.calibration is None:
+            return None
+        if self.calibration == "auto":
+            return "sigmoid" if fewest >= _FEW else None
+        if not fewest:
+            raise DataError(
+                f"calibration={self.calibration!r} needs two rows of every class; one class has "
+                "none that was out of a bootstrap. Set calibration=None."
+            )
+        return self.calibration
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         if hasattr(self.estimator, "__sklearn_tags__"):
             inner = get_tags(self.estimator)
             tags.input_tags.allow_nan = inner.input_tags.allow_nan
-            tags.input_tags.sparse = inner.input_tags.sparse
+            sampler = MGVAE() if self.sampler is None else _inner(self.sampler)
+            dense = isinstance(sampler, GenerativeSampler)
+            tags.input_tags.sparse = inner.input_tags.sparse and not dense
             tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
         return tags
 
 
-def _shares(y: Any) -> tuple[NDArray[Any], Floats]:
-    classes, counts = np.unique(np.asarray(y), return_counts=True)
-    return classes, counts / counts.sum()
+@dataclass(frozen=True)
+class _Data:
+    """The user's rows: with codes of their classes, and of their groups."""
+
+    X: Any
+    y: NDArray[Any]
+    codes: Positions
+    classes: NDArray[Any]
+    priors: Floats
+    weight: Floats | None
+    groups: Positions | None
+
+
+class _Member(NamedTuple):
+    """A trained member, the shares of the classes in its rows, and what it says out of bag."""
+
+    estimator: Any
+    priors: Floats
+    out: OutOfBag | None
+    n_rows: int
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Trains a member; it goes to other processes."""
+
+    estimator: Any
+    data: _Data
+    draws: Draws
+    bootstrap: bool
+
+    def __call__(self, share: float | None, seeds: np.random.SeedSequence) -> _Member:
+        data = self.data
+        for_bag, for_draw, for_estimator = seeds.spawn(3)
+        rows, bag = MemberRows(data.X, data.y, data.weight), np.arange(len(data.y))
+        if self.bootstrap:
+            bag = draw_bag(data.codes, for_bag, data.groups)
+            weight = None if data.weight is None else data.weight[bag]
+            rows = MemberRows(take_rows(data.X, bag), data.y[bag], weight)
+        wanted = self._wanted(data.codes[bag], share)
+        if wanted is None or wanted:
+            rows = self.draws.add(rows, bag, wanted, for_draw)
+        estimator = clone(self.estimator)
+        seed_randomness(estimator, for_estimator)
+        options = {} if rows.weight is None else {"sample_weight": rows.weight}
+        estimator.fit(rows.X, rows.y, **options)
+        codes = np.searchsorted(data.classes, rows.y)
+        priors = class_shares(codes, len(data.classes), rows.weight)
+        out = None
+        if self.bootstrap:
+            left = out_of_bag(bag, len(data.y))
+            said = np.empty((0, len(data.classes)))
+            if len(left):
+                said = _probabilities(estimator, take_rows(data.X, left), data.classes)
+            out = OutOfBag(left, said)
+        return _Member(estimator, priors, out, len(rows.y))
+
+    def _wanted(self, codes: Positions, share: float | None) -> Mapping[Any, int] | None:
+        if share is None:
+            return None
+        counts = np.bincount(codes, minlength=len(self.data.classes))
+        labels = self.data.classes.tolist()
+        return rows_wanted(dict(zip(labels, counts.tolist(), strict=True)), share)
+
+
+def _probabilities(member: Any, X: Any, classes: NDArray[Any]) -> Floats:
+    """Return what a member says, or its votes if it gives no probabilities."""
+    if hasattr(member, "predict_proba"):
+        said = np.asarray(member.predict_proba(X), np.float64)
+        places = np.searchsorted(classes, member.classes_)
+        if len(places) == len(classes):
+            return said
+        whole = np.zeros((len(said), len(classes)))
+        whole[:, places] = said
+        return whole
+    votes: Floats = np.eye(len(classes))[np.searchsorted(classes, member.predict(X))]
+    return votes
+
+
+def _in_order(tasks: list[Any], n_jobs: int | None) -> Iterator[_Member]:
+    """Work on tasks, several at once, and yield their results in order as they come."""
+    try:
+        parallel = Parallel(n_jobs=n_jobs, return_as="generator")
+    except ValueError:  # an engine that tells of results only when it has all
+        parallel = Parallel(n_jobs=n_jobs)
+    yield from parallel(tasks)
+
+
+def _inner(sampler: Any) -> Any:
+    return sampler.estimator if isinstance(sampler, FrozenEstimator) else sampler

@@ -31,6 +31,8 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     The defaults are the paper's: a perceptron D-256-128-K with LeakyReLU(0.1), Adam at 1e-3 falling
     by 5 % each epoch, batches of 100, 100 epochs.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     network : {"mlp", "resnet20"}, torch.nn.Module or callable, default="mlp"
@@ -100,8 +102,13 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Shape of one sample of X.
     n_features_in_ : int
         Numbers in one sample.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns of X, where they are strings.
+
+    See Also
+    --------
+    mgvae.BalancedClassifier : Any scikit-learn classifier on resampled rows.
+    mgvae.datasets.BalancedDataset : The same for a training loop of your own.
 
     Notes
     -----

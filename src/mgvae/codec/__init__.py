@@ -6,7 +6,15 @@ from mgvae.codec._infer import KindName, NumericScale
 from mgvae.codec._spans import Activation, LikelihoodName, Span
 from mgvae.codec._storage import Fields, plain, unplain
 from mgvae.codec._table_codec import ColumnSummary, TableCodec
-from mgvae.codec.containers import append_labels, append_rows, only_labels, only_rows, read_table
+from mgvae.codec.containers import (
+    append_labels,
+    append_rows,
+    only_labels,
+    only_rows,
+    put_below,
+    read_table,
+    take_rows,
+)
 from mgvae.codec.images import Channels, ImageCodec
 
 __all__ = [
@@ -32,6 +40,8 @@ __all__ = [
     "only_labels",
     "only_rows",
     "plain",
+    "put_below",
     "read_table",
+    "take_rows",
     "unplain",
 ]

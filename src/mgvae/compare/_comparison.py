@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from mgvae.codec import Column, KindName, read_table
 from mgvae.compare._methods import METHODS, check_names
+from mgvae.compare._page import bands
 from mgvae.compare._scores import LOWER_IS_BETTER, METRICS
-from mgvae.compare._verdict import verdict
+from mgvae.compare._verdict import FEWEST_SPLITS, verdict
 from mgvae.compare._work import CrossValidation
 from mgvae.errors import DataError, ParameterError
 from mgvae.experiments import Cell, Store, run_cells, waiting
@@ -34,6 +35,8 @@ _PACKAGES = ("mgvae", "torch", "numpy", "scikit-learn", "imbalanced-learn")
 class Difference:
     """How far a method is from the baseline.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     model, method, metric : str
@@ -44,6 +47,10 @@ class Difference:
         By the corrected resampled t-test, raised by Holm's rule over the methods.
     better : bool or None
         Whether the method is better than the baseline; None if that cannot be told.
+
+    See Also
+    --------
+    mgvae.compare.Comparison : What holds the differences.
     """
 
     model: str
@@ -59,6 +66,8 @@ class Difference:
 @dataclass(frozen=True)
 class Comparison:
     """What :func:`compare` found.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
@@ -87,6 +96,11 @@ class Comparison:
     curves : dict
         By model and method, for each split: the points of its ROC, precision-recall, calibration
         and cost curves.
+
+    See Also
+    --------
+    mgvae.compare.compare : Make one.
+    mgvae.compare.Difference : One entry of ``differences``.
     """
 
     target: str
@@ -112,6 +126,9 @@ class Comparison:
         sign = -1 if metric in LOWER_IS_BETTER else 1
         return max(self.scores[model], key=lambda method: sign * self.mean(model, method, metric))
 
+    def _methods(self) -> list[str]:
+        return list(dict.fromkeys(name for methods in self.scores.values() for name in methods))
+
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
         return asdict(self)
@@ -122,7 +139,18 @@ class Comparison:
 
     def to_html(self) -> str:
         """Return a page that needs nothing but itself; jinja2 (``mgvae[report]``) makes it."""
-        return render("compare.html", {"found": self, "metrics": METRICS})
+        share = self.classes[self.minority] / sum(self.classes.values())
+        return render(
+            "compare.html",
+            {
+                "found": self,
+                "metrics": METRICS,
+                "lower": LOWER_IS_BETTER,
+                "fewest": FEWEST_SPLITS,
+                "places": {name: i for i, name in enumerate(self._methods())},
+                "curves": {model: bands(splits, share) for model, splits in self.curves.items()},
+            },
+        )
 
 
 def compare(
@@ -144,6 +172,8 @@ def compare(
     """Cross-validate treatments of imbalance and say what they are worth.
 
     Encoders, samplers and classifiers see training rows only; thresholds are tuned inside them.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
@@ -181,6 +211,10 @@ def compare(
     -------
     comparison : Comparison
         Scores, differences to the tuned threshold, and verdicts; ``to_json``, ``to_html``.
+
+    See Also
+    --------
+    mgvae.report.quality : Judge new rows without a classifier.
 
     Examples
     --------

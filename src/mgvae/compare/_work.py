@@ -18,6 +18,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
 
 from mgvae.classifiers.balanced import BalancedClassifier, correct_priors
+from mgvae.codec import take_rows
 from mgvae.compare._curves import curves
 from mgvae.compare._scores import scores
 from mgvae.errors import DataError, MGVAEError
@@ -28,7 +29,6 @@ from mgvae.experiments.tables import (
     IndicatorEncoder,
     LabelledTable,
     NumericEncoder,
-    select_rows,
     smallest_class,
     stratified_folds,
 )
@@ -69,7 +69,7 @@ class CrossValidation:
                 "a split has no row of some class on one of its sides. Lower folds, or form "
                 "smaller groups."
             )
-        X, X_test = select_rows(self.data.X, train), select_rows(self.data.X, test)
+        X, X_test = take_rows(self.data.X, train), take_rows(self.data.X, test)
         groups = None if self.data.groups is None else self.data.groups[train]
         seeds = np.random.SeedSequence([cell.seed, *split]).generate_state(3)
         for_model, for_sampler, for_threshold = (int(seed) for seed in seeds)
@@ -87,7 +87,15 @@ class CrossValidation:
         else:
             sampler = make_oversampler(cell.method, for_sampler, y, encoder.categorical_)
             resample = _guarded(sampler, encoder, X, Z_test)
-            predict = _plain(BalancedClassifier(estimator, _Resample(resample)).fit(Z, y))
+            once = BalancedClassifier(
+                estimator,
+                _Resample(resample),
+                n_draws=1,
+                share=None,
+                bootstrap=False,
+                random_state=for_model,
+            )
+            predict = _plain(once.fit(Z, y))
         seconds = time.perf_counter() - started
         predicted, probabilities = predict(Z_test)
         rare = smallest_class(self.data.y)

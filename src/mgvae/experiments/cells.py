@@ -17,6 +17,8 @@ __all__ = ["Cell", "distinct"]
 class Cell:
     """One piece of work.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     dataset : str
@@ -31,6 +33,11 @@ class Cell:
         Decides every random choice.
     parameters : mapping
         All other settings, as JSON can hold them.
+
+    See Also
+    --------
+    mgvae.experiments.run_cells : Work out cells.
+    mgvae.experiments.Store : Keep their results.
 
     Examples
     --------

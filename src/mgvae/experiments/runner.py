@@ -50,6 +50,8 @@ def run_cells(
 ) -> Iterator[tuple[Cell, Outcome]]:
     """Work out cells and keep their results, yielding each as it is finished.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     cells : sequence of Cell
@@ -68,6 +70,10 @@ def run_cells(
         A finished cell.
     outcome : {"done", "failed"}
         Whether there is a result, or a note of the error.
+
+    See Also
+    --------
+    mgvae.experiments.Store : Where results are kept.
 
     Examples
     --------

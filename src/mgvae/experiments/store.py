@@ -41,6 +41,8 @@ def by_dataset(cell: Cell) -> str:
 class Store:
     """A folder of results.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     folder : path
@@ -48,6 +50,10 @@ class Store:
     group : callable
         Takes a cell and returns the name of the file, below a folder for each protocol, that has
         its line. It goes to other processes with the store.
+
+    See Also
+    --------
+    mgvae.experiments.run_cells : What fills a store.
 
     Examples
     --------

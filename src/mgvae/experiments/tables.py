@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
-from sklearn.utils import _safe_indexing
 
 from mgvae.codec import (
     LEVELS,
@@ -25,7 +24,6 @@ __all__ = [
     "IndicatorEncoder",
     "LabelledTable",
     "NumericEncoder",
-    "select_rows",
     "smallest_class",
     "stratified_folds",
 ]
@@ -69,17 +67,6 @@ class LabelledTable:
         splits = stratified_folds(folds, self.groups, state).split(self.y, self.y, self.groups)
         train, test = list(splits)[fold]
         return train, test
-
-
-def select_rows(X: Any, rows: NDArray[Any]) -> Any:
-    """Return some rows of any container.
-
-    Examples
-    --------
-    >>> select_rows([[1, "a"], [2, "b"], [3, "c"]], np.array([2, 0]))
-    [[3, 'c'], [1, 'a']]
-    """
-    return X.take(rows) if type(X).__module__ == "pyarrow.lib" else _safe_indexing(X, rows)
 
 
 def smallest_class(y: Codes) -> int:

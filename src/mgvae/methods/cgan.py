@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mgvae.common.rows import EncodedRows, block_sizes
+from mgvae.common.rows import EncodedRows, Positions, block_sizes
 from mgvae.common.runtime import build, torch_generator
 from mgvae.errors import CollapseError, CollapseWarning, ParameterError
 from mgvae.methods.cvae import one_hot
@@ -166,6 +166,9 @@ class _Adversarial(NoRows):
             "a GAN has no encoder, so it cannot translate majority rows. Use generate(n, label), "
             "or translate with MGVAE or CVAE."
         )
+
+    def within(self, rows: Positions) -> "_Adversarial":  # noqa: ARG002
+        return self  # it starts from noise
 
     def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
         return self.gan, {}

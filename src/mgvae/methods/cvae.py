@@ -21,7 +21,7 @@ from sklearn.utils._param_validation import Interval
 from torch import Tensor, nn
 from torch.nn import functional
 
-from mgvae.common.rows import EncodedRows, block_sizes
+from mgvae.common.rows import EncodedRows, Positions, block_sizes
 from mgvae.common.runtime import build, torch_generator
 from mgvae.methods.method import DataLayout, Job, Learned, Made, NoRows, RowGenerator
 from mgvae.methods.mgvae.generation import DecoderOutput
@@ -157,6 +157,9 @@ class _Conditional(NoRows):
             seeds,
             decoder_output=self.settings.decoder_output,
         )
+
+    def within(self, rows: Positions) -> "_Conditional":  # noqa: ARG002
+        return self  # it starts from noise
 
     def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
         return self.vae, {}

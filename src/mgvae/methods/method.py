@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from mgvae.codec import Span
 from mgvae.common.rows import EncodedRows, Positions
+from mgvae.errors import DataError
 from mgvae.training import Callback, History
 from mgvae.training.checkpoints import Checkpoint, StageFile
 from mgvae.training.team import Team
@@ -30,6 +31,7 @@ __all__ = [
     "Side",
     "Unvaried",
     "Workers",
+    "kept_of",
 ]
 
 SMALLER = (
@@ -57,6 +59,35 @@ class Made(NamedTuple):
     anchors: Positions | None = None
 
 
+def kept_of(starts: Positions, rows: Positions) -> Positions:
+    """Find which of the rows that a generator starts from it may keep.
+
+    Parameters
+    ----------
+    starts : ndarray of int
+        Positions of the rows that it starts from.
+    rows : ndarray of int
+        Positions of those that it may start from.
+
+    Returns
+    -------
+    kept : ndarray of int
+        Places among ``starts``; at least one.
+
+    Examples
+    --------
+    >>> kept_of(np.array([4, 7, 7, 9]), np.array([7, 1, 4]))
+    array([0, 1, 2])
+    """
+    kept = np.flatnonzero(np.isin(starts, rows))
+    if not len(kept):
+        raise DataError(
+            "among must hold a row that new rows of this class start from: of the class itself "
+            'with generation="bridge", else of the majority; it holds none.'
+        )
+    return kept
+
+
 class RowGenerator(Protocol):
     """Makes encoded rows of one class."""
 
@@ -65,6 +96,9 @@ class RowGenerator(Protocol):
 
     def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
         """Return one encoded row for each encoded majority row."""
+
+    def within(self, rows: Positions) -> "RowGenerator":
+        """Return the generator with only some of the training rows to start from."""
 
     def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
         """Return the model, and the tensors that a model file holds besides."""
@@ -232,6 +266,10 @@ class Unvaried(NoRows):
     def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:  # noqa: ARG002
         """Return the rows as they are."""
         return encoded
+
+    def within(self, rows: Positions) -> "Unvaried":
+        """Return the generator with only some of the majority's rows."""
+        return Unvaried(self.majority[kept_of(self.majority, rows)])
 
     def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
         """Return nothing: there is no model."""

@@ -27,6 +27,31 @@ class Bodies:
     """An encoder's body with its number of features, and the decoder that goes with it.
 
     Both map rows to rows, (n, width); networks for images reshape the rows themselves.
+
+    .. versionadded:: 0.1
+
+    Parameters
+    ----------
+    encoder : torch module
+        Maps encoded rows to features.
+    features : int
+        How many features it gives.
+    decoder : torch module
+        Maps latent codes to encoded rows.
+
+    See Also
+    --------
+    mgvae.networks.mlp_bodies : The network for tables.
+    mgvae.networks.cnn_bodies : The network for images.
+
+    Examples
+    --------
+    >>> from torch import nn
+    >>> from mgvae.networks import Bodies
+    >>> encoder = nn.Sequential(nn.Linear(20, 64), nn.ReLU())
+    >>> decoder = nn.Sequential(nn.Linear(10, 64), nn.ReLU(), nn.Linear(64, 20))
+    >>> Bodies(encoder, 64, decoder).features
+    64
     """
 
     encoder: nn.Module

@@ -76,6 +76,8 @@ def cnn_bodies(
 ) -> Bodies:
     """Build the convolutional encoder and decoder.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     shape : (int, int, int)
@@ -86,6 +88,16 @@ def cnn_bodies(
         Factor on the numbers of channels 64, 128, 256 and 512.
     condition_size : int
         Length of a condition that is appended to the row and to the code.
+
+    Returns
+    -------
+    bodies : Bodies
+        Encoder and decoder, not yet filled from a seed.
+
+    See Also
+    --------
+    mgvae.networks.mlp_bodies : The network for tables.
+    mgvae.networks.residual_bodies : The published network for faces.
 
     Examples
     --------

@@ -62,16 +62,27 @@ def mlp_bodies(
 ) -> Bodies:
     """Build the encoder D - h1 - h2 and the decoder z - h2 - h1 - D, with ReLU.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     width : int
         Length D of an encoded row.
     hidden_sizes : sequence of int
-        h1, h2, ... as the encoder sees them.
+        Widths h1, h2, ... as the encoder sees them.
     latent_size : int
         Length of the latent code.
     condition_size : int
         Length of a condition that is appended to the row and to the code.
+
+    Returns
+    -------
+    bodies : Bodies
+        Encoder and decoder, not yet filled from a seed.
+
+    See Also
+    --------
+    mgvae.networks.cnn_bodies : The network for images.
 
     Examples
     --------

@@ -78,6 +78,8 @@ def residual_bodies(
 ) -> Bodies:
     """Build the residual encoder and decoder.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     shape : (int, int, int)
@@ -88,6 +90,15 @@ def residual_bodies(
         Factor on the numbers of channels 48 and 96.
     condition_size : int
         Length of a condition that is appended to the row and to the code.
+
+    Returns
+    -------
+    bodies : Bodies
+        Encoder and decoder, not yet filled from a seed.
+
+    See Also
+    --------
+    mgvae.networks.cnn_bodies : The network of the paper's text.
 
     Examples
     --------

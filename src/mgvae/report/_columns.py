@@ -31,6 +31,8 @@ _BARS = 10
 class ColumnQuality:
     """One column: its distance, and what is needed to draw it.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     name : str
@@ -47,6 +49,10 @@ class ColumnQuality:
         The edges of the bins, or the levels.
     real, synthetic, majority : list of float
         The share of the rows in each bin or level.
+
+    See Also
+    --------
+    mgvae.report.ClassQuality : What holds the columns.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """The over-samplers, and the way that their data go."""
 
-from mgvae.samplers._base import GenerativeSampler
+from mgvae.samplers._base import Draw, GenerativeSampler
 from mgvae.samplers._cgan import CGAN
 from mgvae.samplers._cvae import CVAE
 from mgvae.samplers._making import Part, check_size
@@ -14,6 +14,7 @@ __all__ = [
     "CVAE",
     "MGVAE",
     "RECIPES",
+    "Draw",
     "GenerativeSampler",
     "Given",
     "Part",

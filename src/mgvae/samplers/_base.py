@@ -9,11 +9,12 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral
-from typing import Any, Literal, NoReturn, Self
+from typing import Any, Literal, NamedTuple, NoReturn, Self
 
 import numpy as np
 import torch
 from imblearn.over_sampling.base import BaseOverSampler
+from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,9 +32,26 @@ from mgvae.samplers._way import learn, look, make
 from mgvae.storage import FittedState
 from mgvae.training import Callback, History
 
-__all__ = ["Auto", "GenerativeSampler", "refuse_network"]
+__all__ = ["Auto", "Draw", "GenerativeSampler", "refuse_network"]
 
 Auto = Any  # the word "auto", which is replaced by the data's default before it is used
+
+
+class Draw(NamedTuple):
+    """New rows of one class, and where they come from.
+
+    Attributes
+    ----------
+    rows : same container as X
+        The new rows.
+    source_indices, anchor_indices : ndarray of int
+        Position among the training rows of the majority row and of the row of the class itself
+        that each was made from, or -1.
+    """
+
+    rows: Any
+    source_indices: NDArray[np.int64]
+    anchor_indices: NDArray[np.int64]
 
 
 class GenerativeSampler(Saving, BaseOverSampler):  # type: ignore[misc]
@@ -178,22 +196,80 @@ class GenerativeSampler(Saving, BaseOverSampler):  # type: ignore[misc]
             The new rows.
         """
         check_is_fitted(self, "classes_")
-        if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-            raise ParameterError(f"n must be a whole number of at least 0; got {n!r}.")
-        code, state = self._trained_code(label), self.state_
+        n = _read_number(n)
         if partition is None:
-            seeds, first = self._later(random_state, int(n))
+            seeds, first = self._later(random_state, n)
         else:
-            n, before, seeds = read_partition(int(n), partition, random_state)
-            first = state.n_resampled + before
-        check_size(int(n), state.samples)
-        order = Order(code, str(self.classes_[code]), int(n), state.generators[code], seeds)
-        parts = list(
-            make_parts(state.samples, [order], seeds, first=first, n_threads=self.n_threads)
-        )
+            n, before, seeds = read_partition(n, partition, random_state)
+            first = self.state_.n_resampled + before
+        return self._draw(n, label, seeds, first).rows
+
+    def draw(
+        self, n: int, label: Any, random_state: Any = None, *, among: NDArray[Any] | None = None
+    ) -> "Draw":
+        """Make new rows of one class that start from given training rows only, and say from which.
+
+        Whoever trains a classifier on some of the training rows and judges it by the others must
+        not show it near copies of those others. A row of ``generation="bridge"`` is near the
+        minority row that it starts from; with the other ways it is made from one majority row.
+        ``among`` restricts these. What the model itself has learned of the others stays.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        label : object
+            The class, as it is written in ``y``.
+        random_state : None, int, RandomState or Generator
+            Decides the rows; None as in :meth:`generate`.
+        among : ndarray of int, optional
+            Positions of the training rows, of any class, that new rows may start from; all unless
+            given.
+
+        Returns
+        -------
+        draw : Draw
+            The new rows, and where each comes from.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.datasets import make_classification
+        >>> from mgvae import MGVAE
+        >>> X, y = make_classification(200, weights=[0.9], random_state=0)
+        >>> sampler = MGVAE(random_state=0).fit(X, y)
+        >>> half = np.arange(100)
+        >>> drawn = sampler.draw(50, 1, random_state=0, among=half)
+        >>> drawn.rows.shape, bool(np.isin(drawn.anchor_indices, half).all())
+        ((50, 20), True)
+        """
+        check_is_fitted(self, "classes_")
+        seeds, first = self._later(random_state, _read_number(n))
+        return self._draw(int(n), label, seeds, first, among)
+
+    def _draw(
+        self,
+        n: int,
+        label: Any,
+        seeds: np.random.SeedSequence,
+        first: int,
+        among: NDArray[Any] | None = None,
+    ) -> "Draw":
+        code, state = self._trained_code(label), self.state_
+        check_size(n, state.samples)
+        generator = state.generators[code]
+        if among is not None:
+            generator = generator.within(np.asarray(among))
+        order = Order(code, str(self.classes_[code]), n, generator, seeds)
+        made = make_parts(state.samples, [order], seeds, first=first, n_threads=self.n_threads)
+        parts = list(made) or [self._no_rows()]
         with enough_memory(f"keeping {n} new rows", FEWER_ROWS):
-            new = state.samples.concatenate([part.rows for part in parts or [self._no_rows()]])
-            return state.samples.only(state.template, new)
+            new = state.samples.concatenate([part.rows for part in parts])
+            return Draw(
+                state.samples.only(state.template, new),
+                np.concatenate([part.sources for part in parts]),
+                np.concatenate([part.anchors for part in parts]),
+            )
 
     def translate(self, X_majority: Any, label: Any, random_state: Any = None) -> Any:
         """Make one new row of a class from each given majority row, in their order.
@@ -288,6 +364,12 @@ class GenerativeSampler(Saving, BaseOverSampler):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _read_number(n: Any) -> int:
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
+        raise ParameterError(f"n must be a whole number of at least 0; got {n!r}.")
+    return int(n)
 
 
 def refuse_network(network: str) -> NoReturn:

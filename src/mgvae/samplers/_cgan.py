@@ -23,6 +23,8 @@ class CGAN(GenerativeSampler):
     A generator and a discriminator, both told the class, play against each other on all rows. With
     few rows this often fails: a generator whose rows of a class are all alike is reported.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     sampling_strategy : float, str, dict or callable, default="auto"
@@ -31,7 +33,7 @@ class CGAN(GenerativeSampler):
         Decides everything.
     scaling : {"quantile", "minmax", "symmetric", "identity"}, default="quantile"
         How numbers are brought to the network, see :class:`mgvae.MGVAE`.
-    sample_shape
+    sample_shape : as in :class:`mgvae.MGVAE`
         What images look like, see :class:`mgvae.MGVAE`.
     network : {"auto", "mlp", "dcgan"}, default="auto"
         Fully connected layers, or the DCGAN's convolutions for images; ``"auto"`` takes those for
@@ -54,7 +56,7 @@ class CGAN(GenerativeSampler):
         Largest norm of a gradient.
     on_collapse : {"raise", "warn"}, default="raise"
         What to do when the rows of a class are all alike.
-    column_types, identifiers, device, n_threads, checkpoint, callback, verbose
+    column_types, identifiers, device, n_threads, checkpoint, callback, verbose : see MGVAE
         As in :class:`mgvae.MGVAE`.
 
     Attributes
@@ -65,6 +67,11 @@ class CGAN(GenerativeSampler):
         The losses of the discriminator and the generator by step.
     classes_, majority_, sampling_strategy_, codec_, n_features_in_, feature_names_in_
         As in :class:`mgvae.MGVAE`.
+
+    See Also
+    --------
+    mgvae.MGVAE : Learn from the majority first, then from each smaller class.
+    mgvae.CVAE : A conditional variational autoencoder.
 
     Examples
     --------

@@ -26,6 +26,8 @@ class CVAE(GenerativeSampler):
     One variational autoencoder learns all classes at once, with the class joined to the row and to
     the latent code, and makes new rows of a class from standard normal noise.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     sampling_strategy : float, str, dict or callable, default="auto"
@@ -36,7 +38,7 @@ class CVAE(GenerativeSampler):
         How numbers are scored, see :class:`mgvae.MGVAE`.
     scaling : {"quantile", "minmax", "symmetric", "identity"}, default="quantile"
         How numbers are brought to the network, see :class:`mgvae.MGVAE`.
-    sample_shape, network, network_width, precision
+    sample_shape, network, network_width, precision : as in :class:`mgvae.MGVAE`
         What images look like and which network learns, see :class:`mgvae.MGVAE`. A callable is
         called as ``network(shape, latent_size, condition_size)``.
     hidden_sizes : sequence of int, default="auto" ((128, 128); images (300, 300))
@@ -57,7 +59,7 @@ class CVAE(GenerativeSampler):
         Factor on the latent noise of new rows.
     decoder_output : {"auto", "mean", "sample"}, default="auto"
         Numbers as the decoder's means, or drawn around them, see :class:`mgvae.MGVAE`.
-    column_types, identifiers, device, n_threads, checkpoint, callback, verbose
+    column_types, identifiers, device, n_threads, checkpoint, callback, verbose : see MGVAE
         As in :class:`mgvae.MGVAE`.
 
     Attributes
@@ -66,6 +68,11 @@ class CVAE(GenerativeSampler):
         The row of X each output row is; -1 for synthetic rows, which have no source.
     classes_, majority_, sampling_strategy_, codec_, history_, n_features_in_, feature_names_in_
         As in :class:`mgvae.MGVAE`.
+
+    See Also
+    --------
+    mgvae.MGVAE : Learn from the majority first, then from each smaller class.
+    mgvae.CGAN : A conditional generative adversarial network.
 
     Examples
     --------

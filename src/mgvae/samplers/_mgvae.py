@@ -34,6 +34,8 @@ class MGVAE(GenerativeSampler):
     majority and fine-tuned, under an elastic-weight-consolidation penalty, on each minority class.
     Every synthetic row is guided by one majority row, named in ``source_indices_``.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     sampling_strategy : float, str, dict or callable, default="auto"
@@ -153,6 +155,13 @@ class MGVAE(GenerativeSampler):
         Columns of X, or numbers in an image.
     feature_names_in_ : ndarray of str
         Names of the columns, if X has them.
+
+    See Also
+    --------
+    mgvae.CVAE : A conditional VAE that learns all classes at once.
+    mgvae.BalancedClassifier : Train a classifier on many draws of a sampler.
+    mgvae.compare.compare : Find out whether over-sampling helps on a table.
+    mgvae.report.quality : Judge the rows that were made.
 
     Notes
     -----

@@ -107,6 +107,8 @@ class Validation:
 class History:
     """What happened in one stage of training.
 
+    .. versionadded:: 0.1
+
     Attributes
     ----------
     stage : str
@@ -121,6 +123,10 @@ class History:
         Whether the loop ended before its last step.
     seconds : float
         Time the stage took.
+
+    See Also
+    --------
+    mgvae.MGVAE : Its ``history_`` has one for each stage.
     """
 
     stage: str

@@ -12,5 +12,14 @@ from mgvae.codec.containers._dispatch import (
     only_rows,
     read_table,
 )
+from mgvae.codec.containers._rows import put_below, take_rows
 
-__all__ = ["append_labels", "append_rows", "only_labels", "only_rows", "read_table"]
+__all__ = [
+    "append_labels",
+    "append_rows",
+    "only_labels",
+    "only_rows",
+    "put_below",
+    "read_table",
+    "take_rows",
+]

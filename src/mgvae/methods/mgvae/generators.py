@@ -8,9 +8,9 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from mgvae.common.rows import MemoryRows, Positions
+from mgvae.common.rows import MemoryRows, Positions, gather
 from mgvae.errors import DataError, ParameterError
-from mgvae.methods.method import Made, RowGenerator, Side
+from mgvae.methods.method import Made, RowGenerator, Side, kept_of
 from mgvae.methods.mgvae.bridge import Bridge, cross, nearest, without_rows
 from mgvae.methods.mgvae.generation import (
     BLUR,
@@ -135,6 +135,11 @@ class Translator:
             decoder_output=self.manner.decoder_output,
         )
 
+    def within(self, rows: Positions) -> "Translator":
+        """Return the generator with only some of the majority's rows to translate."""
+        kept = kept_of(self.majority, rows)
+        return replace(self, centres=gather(self.centres, kept), majority=self.majority[kept])
+
     def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
         """Return the model, and the tensors that a model file holds besides."""
         tensors = {"blurred_centres" if self.is_blurred else "centres": self.centres}
@@ -224,6 +229,24 @@ class Crosser:
             for_noise,
             centres=centres,
             temperature=self.manner.temperature,
+        )
+
+    def within(self, rows: Positions) -> "Crosser":
+        """Return the generator with only some of the minority's rows to start from.
+
+        The guides stay: a new row has a difference between two of them, and is near neither.
+        """
+        kept = kept_of(self.minority, rows)
+        bridge = self.bridge
+        return replace(
+            self,
+            bridge=replace(
+                bridge,
+                means=gather(bridge.means, kept),
+                deviations=gather(bridge.deviations, kept),
+                residuals=gather(bridge.residuals, kept),
+            ),
+            minority=self.minority[kept],
         )
 
     def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:

@@ -1,0 +1,185 @@
+r"""Decisions: from probabilities to labels.
+
+A decision is linear in the probabilities: of row :math:`x` the class :math:`c` is chosen that has
+the largest :math:`\sum_k p(k \mid x) M_{kc}`.
+
+* ``"balanced"``: :math:`M = \mathrm{diag}(1 / \pi)` decides at the shares of the classes, so that
+  every class is recognised about as well as every other. Of two classes, it is the rarer one from
+  the probability on that it has among all rows.
+* ``"probable"``: :math:`M = I`, the most probable class.
+* ``"costs"``: :math:`M = -C`, the least expected cost, where :math:`C_{kc}` is the cost of deciding
+  c where k is true.
+* ``"tuned"``: :math:`M = \mathrm{diag}(w)` with the weights that do best out of bag by a metric or
+  by costs.
+* a number t: of two classes, the second from the probability t on.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mgvae.classifiers.bags import Positions
+from mgvae.classifiers.priors import Floats
+from mgvae.errors import ParameterError
+
+__all__ = ["METRICS", "at_threshold", "decide", "read_costs", "tuned_weights"]
+
+Confusion = Floats
+Judge = Callable[[Positions, Positions, Floats], float]
+
+_CANDIDATES = 200  # thresholds of a class that are tried at most
+_ROUNDS = 3  # in which the classes take turns
+
+
+def decide(probabilities: Floats, matrix: Floats) -> Positions:
+    """Return the class that each row is decided to be.
+
+    Examples
+    --------
+    >>> said = np.array([[0.9, 0.1], [0.97, 0.03]])
+    >>> decide(said, np.diag([1 / 0.95, 1 / 0.05]))
+    array([1, 0])
+    """
+    chosen: Positions = (probabilities @ matrix).argmax(1)
+    return chosen
+
+
+def at_threshold(threshold: float) -> Floats:
+    """Return the matrix that decides for the second of two classes from a probability on.
+
+    Examples
+    --------
+    >>> decide(np.array([[0.75, 0.25], [0.7, 0.3]]), at_threshold(0.28))
+    array([0, 1])
+    """
+    return np.diag([threshold, 1.0 - threshold])
+
+
+def read_costs(costs: Any, classes: NDArray[Any]) -> Floats:
+    """Return costs as a matrix, true classes in rows and decisions in columns.
+
+    Parameters
+    ----------
+    costs : array-like of shape (n_classes, n_classes) or mapping
+        The matrix itself, or by label the cost of missing a row of the class.
+    classes : ndarray
+        The labels, sorted.
+
+    Examples
+    --------
+    >>> read_costs({"ill": 20, "well": 1}, np.array(["ill", "well"]))
+    array([[ 0., 20.],
+           [ 1.,  0.]])
+    """
+    if isinstance(costs, Mapping):
+        labels = classes.tolist()
+        if set(costs) != set(labels):
+            raise ParameterError(
+                f"cost_matrix must give each of the labels {labels!r} the cost of missing it; got "
+                f"{dict(costs)!r}."
+            )
+        missing = np.array([float(costs[label]) for label in labels])
+        return missing[:, None] * (1.0 - np.eye(len(labels)))
+    matrix = np.asarray(costs, np.float64)
+    if matrix.shape != (len(classes), len(classes)) or not np.isfinite(matrix).all():
+        raise ParameterError(
+            f"cost_matrix must hold a number for each of {len(classes)} true classes (rows) and "
+            f"decisions (columns), in the order {classes.tolist()!r}; got shape {matrix.shape}."
+        )
+    return matrix
+
+
+def _recalls(confusion: Confusion) -> Floats:
+    recalls: Floats = confusion.diagonal() / np.maximum(confusion.sum(1), 1e-300)
+    return recalls
+
+
+def _f1(confusion: Confusion) -> float:
+    """Compute the F1 score: of two classes that of the rarer one, of more their mean."""
+    hits, true, said = confusion.diagonal(), confusion.sum(1), confusion.sum(0)
+    scores = 2 * hits / np.maximum(true + said, 1e-300)
+    return float(scores[true.argmin()] if len(true) == 2 else scores.mean())
+
+
+METRICS: dict[str, Callable[[Confusion], float]] = {
+    "gm": lambda confusion: float(np.prod(_recalls(confusion)) ** (1 / len(confusion))),
+    "balanced_accuracy": lambda confusion: float(_recalls(confusion).mean()),
+    "f1": _f1,
+    "accuracy": lambda confusion: float(confusion.trace() / confusion.sum()),
+}
+"""What ``"tuned"`` knows by name, as functions of the matrix of true and decided classes."""
+
+
+def tuned_weights(
+    said: Floats,
+    codes: Positions,
+    start: Floats,
+    metric: str | Callable[[Any, Any], float] | Floats,
+    classes: NDArray[Any],
+    weight: Floats | None = None,
+) -> Floats:
+    """Find the weights of the classes under which decisions on known rows are best.
+
+    The classes take turns: the weight of one is moved over the values at which decisions change,
+    the others stay. Of equally good values the one nearest to where it was is taken.
+
+    Parameters
+    ----------
+    said : ndarray of shape (n_samples, n_classes)
+        Probabilities of rows that nothing which says them was trained on.
+    codes : ndarray of int
+        Their true classes.
+    start : ndarray of shape (n_classes,)
+        Where to begin.
+    metric : str, callable or ndarray
+        One of :data:`METRICS`, a function ``metric(y_true, y_pred)`` of which more is better, or a
+        matrix of costs.
+    classes : ndarray
+        The labels, which such a function sees.
+    weight : ndarray, optional
+        Weight of each row.
+
+    Examples
+    --------
+    >>> said = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3], [0.6, 0.4]])
+    >>> codes = np.array([0, 0, 1, 1])
+    >>> weights = tuned_weights(said, codes, np.ones(2), "gm", np.array([0, 1]))
+    >>> decide(said, np.diag(weights))
+    array([0, 0, 1, 1])
+    """
+    judge = _judge(metric, classes, weight)
+    weights: Floats = start / start.max()
+    turns = [1] if len(weights) == 2 else list(range(len(weights))) * _ROUNDS
+    for code in turns:
+        others = np.delete(said * weights, code, axis=1).max(1)
+        with np.errstate(divide="ignore"):
+            edges = np.unique((np.log(others) - np.log(said[:, code])).clip(-50, 50))
+        middles = (edges[1:] + edges[:-1]) / 2
+        tried = np.concatenate([[edges[0] - 1.0], middles, [edges[-1] + 1.0]])
+        if len(tried) > _CANDIDATES:
+            places = np.linspace(0, len(tried) - 1, _CANDIDATES).round().astype(int)
+            tried = tried[places]
+        now = np.log(weights[code])
+        tried = np.append(now, tried[np.argsort(abs(tried - now), kind="stable")])
+        values = []
+        for value in tried:
+            weights[code] = np.exp(value)
+            values.append(judge(codes, decide(said, np.diag(weights)), said))
+        weights[code] = np.exp(tried[int(np.argmax(values))])
+    return weights
+
+
+def _judge(metric: Any, classes: NDArray[Any], weight: Floats | None) -> Judge:
+    if callable(metric):
+        return lambda codes, chosen, _: float(metric(classes[codes], classes[chosen]))
+
+    def confusion(codes: Positions, chosen: Positions) -> Confusion:
+        n = len(classes)
+        return np.bincount(codes * n + chosen, weight, n * n).reshape(n, n).astype(np.float64)
+
+    if isinstance(metric, str):
+        figure = METRICS[metric]
+        return lambda codes, chosen, _: figure(confusion(codes, chosen))
+    return lambda codes, chosen, _: -float((confusion(codes, chosen) * metric).sum())
