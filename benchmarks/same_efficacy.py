@@ -113,7 +113,13 @@ def balanced(
 
 def compare(before: Path, after: Path) -> None:
     """Print the means of two versions, and how sure their difference is."""
-    one, two = (pd.read_json(path, lines=True) for path in (before, after))
+    cell = ["table", "seed", "fold", "classifier"]
+    one, two = (
+        pd.read_json(path, lines=True).set_index(cell).sort_index() for path in (before, after)
+    )
+    both = one.index.intersection(two.index)
+    one, two = (scored.loc[both].reset_index() for scored in (one, two))
+    print(f"{len(both)} pairs of scores on {one['table'].nunique()} tables")
     print(f"{'':12s}{before.stem:>12s}{after.stem:>12s}  difference   better : worse  p (tables)")
     for chosen in ("all", *sorted(one["classifier"].unique())):
         for measure in MEASURES:

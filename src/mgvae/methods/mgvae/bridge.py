@@ -194,7 +194,7 @@ def without_rows(vae: VAE, bridge: Bridge) -> Bridge:
     if n > NEIGHBOURS:
         near = nearest(bridge.means, bridge.means, NEIGHBOURS + 1)
         weigh = _Weights(numeric, RESOLUTION * deviation, for_weights)
-        pieces = torch.from_numpy(near).split(_PIECE)
+        pieces = [torch.from_numpy(near[start : start + _PIECE]) for start in range(0, n, _PIECE)]
         residuals = torch.cat([weigh(bridge.residuals[piece]) for piece in pieces])
     else:
         noise = torch.randn(bridge.residuals.shape, generator=torch_generator(for_weights))

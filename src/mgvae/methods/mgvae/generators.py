@@ -159,10 +159,9 @@ class Translator:
         if not self.reveals:
             return self
         seeds = secret_seeds(np.random.SeedSequence(0), self.centres).spawn(2)
-        centres, anchors = (
-            None if codes is None else blurred(self.vae, codes, branch)
-            for codes, branch in zip((self.centres, self.anchors), seeds, strict=True)
-        )
+        centres, anchors = blurred(self.vae, self.centres, seeds[0]), self.anchors
+        if anchors is not None:
+            anchors = blurred(self.vae, anchors, seeds[1])
         return replace(self, centres=centres, anchors=anchors, is_blurred=True)
 
 
@@ -308,8 +307,9 @@ def revive_generator(vae: VAE, tensors: Mapping[str, Tensor], manner: Manner) ->
     names = ("blurred_centres", "blurred_anchors") if is_blurred else ("centres", "anchors")
     if not {names[0]} <= set(tensors) <= set(names):
         raise DataError("the latent means that it generates from are not complete")
-    centres, anchors = (tensors.get(name) for name in names)
-    return Translator(vae, centres, np.arange(len(centres)), anchors, manner, is_blurred)
+    centres = tensors[names[0]]
+    majority = np.arange(len(centres))
+    return Translator(vae, centres, majority, tensors.get(names[1]), manner, is_blurred)
 
 
 def _revive_crosser(
