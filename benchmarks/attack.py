@@ -3,8 +3,8 @@
 Each line of the table is a script of this folder that can also run alone, with the seed that is
 shown: fuzzers of inputs and of model files, attempts to work rows out of model files, processes
 that are killed at random moments, and measurements of memory. A script that finds something says
-how to repeat it and ends with an exit code that is not 0. The whole takes hours; ``--share 0.01`` tries a
-hundredth of everything.
+how to repeat it and ends with an exit code that is not 0. The whole takes hours; ``--share 0.01``
+tries a hundredth of everything.
 
     python benchmarks/attack.py
     python benchmarks/attack.py --share 0.01 --only fuzz_models.py recover_rows.py

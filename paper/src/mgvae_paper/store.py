@@ -16,7 +16,7 @@ from mgvae_paper.data import DATASETS
 __all__ = ["collection", "open_store", "read_cell_files"]
 
 _COLLECTIONS = {
-    "images": ("mnist", "fashionmnist", "celeba"),
+    "images": ("mnist", "fashionmnist", "celeba", "magnetic_tile"),
     "tables": ("musk", "water_quality", "isolet"),
     "adbench": (
         "adbench_annthyroid", "adbench_cardio", "adbench_internetads", "adbench_pageblocks",

@@ -1,5 +1,6 @@
 """``mgvae balance``: a table in, a balanced table out; the same for a folder of images."""
 
+import os
 import secrets
 import shlex
 import time
@@ -13,6 +14,7 @@ from mgvae.cli._options import (
     Debug,
     Delimiter,
     Drop,
+    DropMissingTarget,
     Encoding,
     Force,
     Formulas,
@@ -41,6 +43,7 @@ Examples:
   mgvae balance adult.data --no-header --missing "?" --target c14 -o out.csv
   mgvae balance a.csv -t y --strategy '{"fraud": 5000}' --seed 7 -o b.csv
   zcat a.csv.gz | mgvae balance - -t y --only-synthetic -o - > new.csv
+  mgvae balance photos/ -o balanced/ --minutes 5
   mgvae balance photos/ --size 64 -o balanced/ --checkpoint run/
 
 \b
@@ -113,11 +116,24 @@ def balance(
         str | None, typer.Option(metavar="NAME", help="Named settings, such as paper-tables.")
     ] = None,
     drop: Drop = None,
+    drop_missing_target: DropMissingTarget = False,
     types: Types = None,
     identifiers: Annotated[
         Literal["new", "missing"] | None,
         typer.Option(help="Identifier columns of new rows get new values, or none."),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RELATION",
+            help='What new rows shall keep besides the relations found: "a <= b", '
+            '"total = x + y", "a -> b" (a determines b), "(a, b)" (combinations seen). Repeatable.',
+        ),
+    ] = None,
+    no_relations: Annotated[
+        bool,
+        typer.Option("--no-relations", help="Do not look for relations between columns."),
+    ] = False,
     only_synthetic: Annotated[
         bool, typer.Option("--only-synthetic", help="Write the new rows only.")
     ] = False,
@@ -174,7 +190,18 @@ def balance(
     output_format: OutputFormat = None,
     csv_formulas: Formulas = "keep",
     size: Annotated[
-        int | None, typer.Option(metavar="PIXELS", help="Images: side, 8 to 128; 64 unless given.")
+        int | None,
+        typer.Option(
+            metavar="PIXELS", help="Images: side, 8 to 128; their own, at most 64, unless given."
+        ),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(metavar="MINUTES", help="Images: the most that training shall take."),
+    ] = None,
+    n_threads: Annotated[
+        int | None,
+        typer.Option("--threads", metavar="N", help="Images: threads; all cores unless given."),
     ] = None,
     network: Annotated[
         Literal["auto", "mlp", "cnn", "residual"] | None, typer.Option(help="Images: the network.")
@@ -235,6 +262,8 @@ def balance(
         raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
     if share is not None and strategy is not None:
         raise ParameterError("--share and --strategy both say how much to make: give one of them.")
+    if rejection is not None and not 0 <= rejection < 1:
+        raise ParameterError(f"--rejection lies from 0 to below 1; got {rejection:g}.")
     if held_out is not None and page is None:
         raise ParameterError("--held-out is for the figures of --report: add it.")
     command = ["mgvae", *(context.obj or ())]
@@ -244,13 +273,21 @@ def balance(
     if seed is None:
         seed = secrets.randbelow(2**32)
         command += ["--seed", str(seed)]
+    if minutes is not None and checkpoint is not None:
+        raise ParameterError(
+            "--minutes and --checkpoint exclude each other: a run that goes on must take the steps "
+            "that it began with. Say --minutes with --dry-run, and then the steps that it shows."
+        )
     if Path(source).is_dir():
         refuse_table_options(
             {
                 "--target": target,
                 "--drop": drop,
+                "--drop-missing-target": drop_missing_target,
                 "--type": types,
                 "--identifiers": identifiers,
+                "--keep": keep,
+                "--no-relations": no_relations,
                 "--mark-synthetic": mark_synthetic or mark_name,
                 "--missing": missing,
                 "--no-header": no_header,
@@ -276,11 +313,13 @@ def balance(
                     finetune_steps=_read_steps(finetune_steps),
                     device=device,
                     n_jobs=jobs,
+                    n_threads=n_threads or _cores(jobs),
                     checkpoint=_checkpoint(checkpoint, checkpoint_seconds),
                     verbose=not (quiet or json),
                 ),
                 strategy=strategy,
                 size=size,
+                minutes=minutes,
                 originals="leave" if only_synthetic else "link" if link else "copy",
                 dry_run=dry_run,
                 console=Console(quiet=quiet or json, highlight=False, markup=False),
@@ -298,8 +337,10 @@ def balance(
         return
     if target is None:
         raise typer.BadParameter("a table needs it", param_hint="--target")
-    if size is not None or network is not None or link:
-        raise ParameterError("--size, --network and --link are for a folder of images.")
+    if any((size, network, link, minutes, n_threads)):
+        raise ParameterError(
+            "--size, --network, --link, --minutes and --threads are for a folder of images."
+        )
     if not dry_run:
         if output is None:
             raise ParameterError("--output: say where to write, or add --dry-run.")
@@ -322,6 +363,7 @@ def balance(
             delimiter=delimiter,
             encoding=encoding,
             input_format=input_format,
+            drop_missing_target=drop_missing_target,
         )
         report = balance_table(
             loaded,
@@ -335,6 +377,7 @@ def balance(
                 rejection=rejection,
                 column_types=kinds or None,
                 identifiers=identifiers,
+                constraints=_constraints(keep, no_relations),
                 pretrain_steps=_read_steps(pretrain_steps),
                 finetune_steps=_read_steps(finetune_steps),
                 device=device,
@@ -364,12 +407,25 @@ def balance(
         print_json(report)
 
 
+def _constraints(keep: list[str] | None, no_relations: bool) -> list[str] | None:
+    """Return what the sampler calls constraints; None leaves them to it."""
+    only = ["only"] if no_relations else []
+    return [*only, *(keep or ())] or None
+
+
 def _make_sampler(preset: str | None, **given: Any) -> "MGVAE":
     """Make a sampler; what is None is left to it."""
     from mgvae import MGVAE
 
     given = {name: value for name, value in given.items() if value is not None}
     return MGVAE(**given) if preset is None else MGVAE.from_preset(preset, **given)
+
+
+def _cores(jobs: int | None) -> int | None:
+    """Return all cores, which convolutions use; none of them where classes go side by side."""
+    if jobs not in (None, 1):
+        return None
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def _seed_of_checkpoint(folder: str, seed: int | None) -> int | None:

@@ -9,6 +9,7 @@ from mgvae.cli._options import (
     Debug,
     Delimiter,
     Drop,
+    DropMissingTarget,
     Encoding,
     Force,
     Input,
@@ -96,6 +97,7 @@ def compare(
         ),
     ] = None,
     drop: Drop = None,
+    drop_missing_target: DropMissingTarget = False,
     types: Types = None,
     missing: Missing = None,
     no_header: NoHeader = False,
@@ -136,6 +138,7 @@ def compare(
         delimiter=delimiter,
         encoding=encoding,
         input_format=input_format,
+        drop_missing_target=drop_missing_target,
     )
     X, members = loaded.X, None
     if groups is not None:

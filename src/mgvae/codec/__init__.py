@@ -4,11 +4,12 @@ from mgvae.codec._cells import LEVELS, NUMBERS, cell_numbers, cell_texts
 from mgvae.codec._columns import Column, Table, join_columns
 from mgvae.codec._infer import KindName, NumericScale
 from mgvae.codec._spans import Activation, LikelihoodName, Span
-from mgvae.codec._storage import Fields, plain, unplain
+from mgvae.codec._storage import MOST_TEXT, Fields, plain, unplain
 from mgvae.codec._table_codec import ColumnSummary, TableCodec
 from mgvae.codec.containers import (
     append_labels,
     append_rows,
+    is_mixed,
     only_labels,
     only_rows,
     put_below,
@@ -16,9 +17,11 @@ from mgvae.codec.containers import (
     take_rows,
 )
 from mgvae.codec.images import Channels, ImageCodec
+from mgvae.codec.relations import RelationSummary
 
 __all__ = [
     "LEVELS",
+    "MOST_TEXT",
     "NUMBERS",
     "Activation",
     "Channels",
@@ -29,6 +32,7 @@ __all__ = [
     "KindName",
     "LikelihoodName",
     "NumericScale",
+    "RelationSummary",
     "Span",
     "Table",
     "TableCodec",
@@ -36,6 +40,7 @@ __all__ = [
     "append_rows",
     "cell_numbers",
     "cell_texts",
+    "is_mixed",
     "join_columns",
     "only_labels",
     "only_rows",

@@ -16,7 +16,13 @@ from mgvae.codec import TableCodec, plain
 from mgvae.common.atomic import atomic_write, check_writable
 from mgvae.common.tensor_file import ModelFile, read_stream, to_bytes
 from mgvae.common.version import __version__
-from mgvae.errors import DisclosureWarning, ModelFileError, ParameterError, Setting
+from mgvae.errors import (
+    CodecWarning,
+    DisclosureWarning,
+    ModelFileError,
+    ParameterError,
+    Setting,
+)
 from mgvae.methods.settings import as_plain
 from mgvae.storage._plain import hoist, store_settings
 from mgvae.storage._read import SCHEMA_VERSION, Sampler, revive
@@ -34,6 +40,12 @@ def save_sampler(
     if not isinstance(without_rows, bool | None):
         raise ParameterError(f"without_rows must be True, False or None; got {without_rows!r:.60}.")
     check_writable(path)
+    if sampler.state_.predicates:
+        words = " holds functions, which a model file cannot hold: rows that are made with the file"
+        warnings.warn(
+            CodecWarning(Setting("constraints"), f"{words} will not be checked by them."),
+            stacklevel=3,
+        )
     if without_rows is None:
         _warn_of_rows(sampler.state_, path)
     content = to_bytes(pack(sampler, without_rows=bool(without_rows)))
