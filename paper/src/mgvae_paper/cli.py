@@ -29,7 +29,7 @@ Examples:
 """,
 )
 
-Protocol = Literal["paper", "clean", "folds"]
+Protocol = Literal["paper", "clean", "folds", "draws"]
 Budget = Literal["full", "cpu"]
 
 Results = Annotated[

@@ -145,7 +145,7 @@ def find_table(name: str) -> DeclaredTable:
 _ORDER = (
     "mnist", "fashionmnist", "celeba", "musk", "water_quality", "isolet", "ablation_mnist",
     "lambda_fashionmnist", "upper_bound", "efficacy", "efficacy_ablation",
-    "efficacy_images", "efficacy_ablation_mnist",
+    "efficacy_images", "efficacy_ablation_mnist", "draws",
 )  # fmt: skip
 
 
