@@ -79,19 +79,22 @@ def test_rows_and_classes(loans: Path, balance: Balance, tmp_path: Path) -> None
         assert word in said
 
 
-def test_marks_point_at_majority_rows(loans: Path, balance: Balance, tmp_path: Path) -> None:
+def test_marks_point_at_both_parents(loans: Path, balance: Balance, tmp_path: Path) -> None:
     out = tmp_path / "out.parquet"
     assert balance(loans, "-t", "default", "-o", out, "--mark-synthetic", *FAST)[0] == 0
     table = pq.read_table(out)
     marks = table["synthetic_source"].to_pylist()
     assert marks[:60] == [None] * 60
     assert all(table["default"][row].as_py() == "no" for row in marks[60:])
+    anchors = table["synthetic_anchor"].to_pylist()
+    assert anchors[:60] == [None] * 60
+    assert all(table["default"][row].as_py() == "yes" for row in anchors[60:])
     only = tmp_path / "only.parquet"
     options = ["--only-synthetic", "--mark-name", "from", *FAST]
+    renamed = {"synthetic_source": "from", "synthetic_anchor": "from_anchor"}
     assert balance(loans, "-t", "default", "-o", only, *options)[0] == 0
     assert pq.read_table(only).to_pylist() == [
-        {("from" if k == "synthetic_source" else k): v for k, v in row.items()}
-        for row in table.slice(60).to_pylist()
+        {renamed.get(k, k): v for k, v in row.items()} for row in table.slice(60).to_pylist()
     ]
 
 

@@ -46,8 +46,11 @@ def test_what_balance_writes_is_understood(loans: Path, mgvae: Run, tmp_path: Pa
     assert mgvae("balance", loans, "-t", "default", "-o", only, "--only-synthetic", *fast)[0] == 0
     code, said, _ = mgvae("report", loans, whole, "-t", "default", "-o", page)
     assert code == 0
-    assert len(said.splitlines()) == 3
     assert said.splitlines()[0] in page.read_text()
+    assert [line.split(":")[0] for line in said.splitlines()[1:4]] == [
+        "Faithful", "Diverse", "Private"
+    ]  # fmt: skip
+    assert "--held-out FILE" in said
     assert f"<pre>mgvae report {loans} {whole} -t default -o {page}</pre>" in page.read_text()
     first, second = (
         json.loads(mgvae("report", loans, path, "-t", "default", "--json")[1])["classes"][0]
@@ -56,6 +59,7 @@ def test_what_balance_writes_is_understood(loans: Path, mgvae: Run, tmp_path: Pa
     assert first["n_synthetic"] == second["n_synthetic"] == 80
     assert first["figures"] == second["figures"]  # although "code" looks like numbers in `only`
     assert all(example["source"] % 6 for example in first["examples"])  # majority rows
+    assert not any(example["anchor"] % 6 for example in first["examples"])  # minority rows
     assert all(example["source"] is None for example in second["examples"])
 
 
@@ -86,8 +90,24 @@ def test_held_out(loans: Path, mgvae: Run, tmp_path: Path) -> None:
     options = ["-t", "default", "--json", "--held-out", far]
     code, said, _ = mgvae("report", loans, loans, *options)
     assert code == 0
-    report = json.loads(said)
-    assert not any("held out" in note for note in report["notes"])
+    found = {one["label"]: one["n_held_out"] for one in json.loads(said)["classes"]}
+    assert found == {"no": 0, "yes": 5}
+
+
+def test_several_files_stand_side_by_side(loans: Path, mgvae: Run, tmp_path: Path) -> None:
+    """SMOTE's rows, or anybody's, are judged as ours."""
+    fast = ["--pretrain-steps", 3, "--finetune-steps", 3, "--seed", 0, "-q", "--only-synthetic"]
+    ours, copies, page = (tmp_path / name for name in ("ours.csv", "copies.csv", "page.html"))
+    assert mgvae("balance", loans, "-t", "default", "-o", ours, *fast)[0] == 0
+    lines = loans.read_text().splitlines()
+    copies.write_text("\n".join([lines[0]] + [line for line in lines if line.endswith("yes")] * 3))
+    code, said, _ = mgvae("report", loans, ours, copies, "-t", "default", "-o", page)
+    assert code == 0
+    assert {"ours", "copies"} <= set(said.splitlines())
+    assert "Side by side" in page.read_text()
+    found = json.loads(mgvae("report", loans, ours, copies, "-t", "default", "--json")[1])
+    first, second = (report["classes"][0] for report in found["reports"])
+    assert first["verdict"] != "bad" == second["verdict"]
 
 
 def test_balance_reports_and_the_command_repeats_it(
@@ -98,13 +118,19 @@ def test_balance_reports_and_the_command_repeats_it(
     code, said, _ = mgvae("balance", loans, "-t", "default", "-o", out, "--report", page, *fast)
     assert code == 0
     text = html.unescape(page.read_text())
-    assert said.splitlines()[-3] in text
+    headline = next(line for line in said.splitlines() if "the new rows of class yes" in line)
+    assert headline in text
+    assert "second sampler" in text
+    assert "10 of the 20 real rows" in text
+    assert "--generation translate" in said
     for word in ("pre-training", "fine-tuning of class yes", "ewc", "pretrain_steps"):
         assert word in text.lower()
     command = shlex.split(re.search(r"<pre>(mgvae .*?)</pre>", text).group(1))
     command[command.index(str(out))] = str(again)
     assert mgvae(*command[1:], "--force")[0] == 0
     assert again.read_bytes() == out.read_bytes()
+    shown = re.search(r"generation</th><td>(\w+)", text)
+    assert shown.group(1) == "bridge"  # and not "auto"
     code, _, said = mgvae("balance", loans, "-t", "default", "-o", out, "-f", "--report", tmp_path)
     assert code == 2
     assert "--report" in said

@@ -20,6 +20,8 @@ from sklearn.linear_model import LogisticRegression
 
 from mgvae.cli._run import run
 from mgvae.compare import Comparison, compare
+from mgvae.compare._curves import COSTS
+from mgvae.compare._page import bands
 from mgvae.compare._scores import METRICS, scores
 from mgvae.compare._verdict import verdict
 from mgvae.compare._work import LeakError, _check_leak
@@ -289,6 +291,13 @@ window.addEventListener("load", () => {
   list.value = "brier";
   list.dispatchEvent(new Event("input"));
   said.push(shown("[data-metric]"));
+  document.getElementById("tab-curves").click();
+  const drawn = (name) => getComputedStyle(document.querySelector(`path.line.${name}`)).display;
+  const box = document.querySelector("[data-draws=c1]");
+  said.push(drawn("c0"), drawn("c1"));
+  box.checked = true;
+  box.dispatchEvent(new Event("input"));
+  said.push(drawn("c1"));
   document.title = said.join("; ");
 });
 </script>
@@ -310,7 +319,23 @@ def test_the_page_in_a_browser(tmp_path: Path) -> None:
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
     assert "CONSOLE" not in done.stderr
-    assert "<title>gm; brier</title>" in done.stdout
+    assert "<title>roc_auc; brier; inline; none; inline</title>" in done.stdout
+
+
+def test_curves_are_averaged_over_the_splits() -> None:
+    found = compare(*table(), **QUICK, methods=["ROS"])
+    (splits,) = (next(iter(methods.values())) for methods in found.curves.values())
+    assert len(splits) == 3
+    drawn = bands(found.curves["logistic"], 0.15)
+    for name in ("roc", "precision"):
+        band = drawn[name]["nothing"]
+        values = np.array([split[name] for split in splits])
+        np.testing.assert_allclose(band.ys, values.mean(0))
+        np.testing.assert_allclose(np.subtract(band.high, band.low), 2 * values.std(0), atol=1e-12)
+    said = drawn["calibration"]["nothing"]
+    assert all(low <= y <= high for low, y, high in zip(said.low, said.ys, said.high, strict=True))
+    alone = [{**splits[0], "cost": [min(0.15 * c, 0.85) for c in COSTS]}]
+    np.testing.assert_allclose(bands({"a": alone}, 0.15)["cost"]["a"].ys, 1.0)
 
 
 # the command
@@ -321,6 +346,7 @@ Run = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def mgvae(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch) -> Run:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
 
     def call(*arguments: object) -> tuple[int, str, str]:
         code = run(["compare", *map(str, arguments)])
@@ -343,9 +369,13 @@ def test_command(mgvae: Run, tmp_path: Path) -> None:
     page = Path("a.html").read_text()
     assert "&lt;b&gt;yes" in page
     assert page.count("<script>") == 1
-    (kept,) = Path("results").rglob("*.jsonl")
+    assert "too few splits" in said
+    assert "±" not in said
+    assert "too few splits" in page
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "a.html", "cache"]
+    (kept,) = Path("cache").rglob("*.jsonl")
     before = kept.stat().st_mtime_ns
-    assert len(list(Store("results"))) == 6
+    assert len(list(Store("cache/mgvae/compare"))) == 6
     code, said, _ = mgvae(*options, "--json")
     assert code == 0
     assert kept.stat().st_mtime_ns == before

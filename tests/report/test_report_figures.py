@@ -5,21 +5,24 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from imblearn.over_sampling import RandomOverSampler
 from PIL import Image
 from scipy import stats
-from sklearn.metrics import pairwise_distances
+from sklearn.metrics import pairwise_distances, roc_auc_score
 
 from mgvae.codec import Column
 from mgvae.errors import DataError, ParameterError
 from mgvae.report import quality
 from mgvae.report._association import association
 from mgvae.report._columns import compare_column
+from mgvae.report._intervals import auc_interval, clustered_share
 from mgvae.report._neighbours import closeness, coverage_density, foreign_share
 
 Draw = Callable[..., pd.DataFrame]
@@ -124,20 +127,123 @@ def test_a_row_is_not_its_own_neighbour_even_among_equals() -> None:
 def verdicts(real: pd.DataFrame, new: pd.DataFrame, **options: object) -> dict[str, str]:
     report = quality(real, new, target="y", **options)
     (one,) = report.classes
-    assert len(one.summary) == 3
+    assert len(one.summary) == 4
     assert json.loads(report.to_json())["classes"][0]["label"] == "yes"
-    return {figure.name: figure.verdict for figure in one.figures} | {"all": one.verdict}
+    for answer in one.answers:  # something can be done about everything that is not well
+        assert (answer.verdict == "good") != bool(answer.advice)
+        assert all(advice.gain and advice.cost for advice in answer.advice)
+    answers = {answer.question: answer.verdict for answer in one.answers}
+    return {f.name: f.verdict for f in one.figures} | answers | {"all": one.verdict}
 
 
 def test_fresh_rows_of_the_same_distribution_are_good(real: pd.DataFrame) -> None:
-    assert set(verdicts(real, draw(600, "yes", 2.0, 3)).values()) == {"good"}
+    unseen = draw(300, "yes", 2.0, 8)
+    found = verdicts(real, draw(600, "yes", 2.0, 3), held_out=unseen)
+    assert set(found.values()) == {"good"}
+
+
+def test_without_unseen_rows_nothing_is_called_faithful_or_private(real: pd.DataFrame) -> None:
+    found = verdicts(real, draw(600, "yes", 2.0, 3))
+    assert found["faithful"] == found["private"] == found["nearer"] == "unknown"
+    assert found["diverse"] == found["columns"] == "good"
 
 
 def test_copies_are_seen(real: pd.DataFrame) -> None:
     copies = real[real["y"] == "yes"].sample(600, replace=True, random_state=0)
-    found = verdicts(real, copies)
-    assert found["copies"] == found["closest"] == found["ratio"] == found["all"] == "bad"
-    assert found["columns"] == "good"
+    unseen = draw(200, "yes", 2.0, 8)
+    for options in ({}, {"held_out": unseen}):
+        found = verdicts(real, copies, **options)
+        assert found["copies"] == found["closest"] == found["ratio"] == found["all"] == "bad"
+        assert found["private"] == found["learned"] == "bad"
+        assert found["columns"] == "good"
+    assert found["nearer"] == "bad"
+
+
+def test_near_copies_are_seen_whatever_they_look_like(real: pd.DataFrame) -> None:
+    """Learned rows with a little noise: no exact copy, and fine but for the unseen rows."""
+    rng = np.random.default_rng(0)
+    near = real[real["y"] == "yes"].sample(600, replace=True, random_state=0)
+    near = near.assign(
+        a=near["a"] + rng.normal(0, 0.02, 600), b=near["b"] + rng.normal(0, 0.02, 600)
+    )
+    report = quality(real, near, target="y", held_out=draw(200, "yes", 2.0, 8))
+    one = report.classes[0]
+    assert one["copies"].verdict == "good"
+    assert one["nearer"].verdict == one["closest"].verdict == "bad"
+    assert one["nearer"].value > 0.8
+    assert one["learned"].value < 0.45 < one["discriminator"].value
+    assert one.verdict != "good"
+    assert "close to the rows they were made from" in one.headline
+
+
+def test_more_learned_than_held_out_rows_do_not_make_a_copy(real: pd.DataFrame) -> None:
+    fresh = draw(1500, "yes", 2.0, 3)
+    few = quality(real, fresh, target="y", held_out=draw(40, "yes", 2.0, 8)).classes[0]["nearer"]
+    low, high = few.interval
+    assert low < 0.5 < high
+    assert few.value == pytest.approx(0.5, abs=0.1)
+
+
+class Copier(RandomOverSampler):
+    """Copies what it has learned from, and remembers it."""
+
+    seen: ClassVar[list[pd.DataFrame]] = []
+
+    def fit_resample(self, X, y):
+        self.seen.append(X)
+        return super().fit_resample(X, y)
+
+
+def test_a_second_sampler_is_fitted_without_the_held_out_rows(real: pd.DataFrame) -> None:
+    Copier.seen.clear()
+    X, y = real.drop(columns="y"), real["y"]
+    sampler = Copier(random_state=0)
+    new, y_new = (part[1000:] for part in sampler.fit_resample(X, y))
+    one = quality(X, new, target=(y, y_new), sampler=sampler, held_out=0.25).classes[0]
+    first, second = Copier.seen
+    assert (len(first), len(second)) == (1000, 950)
+    assert (one.n_real, one.n_learned, one.n_held_out) == (200, 150, 50)
+    assert set(second.index) < set(first.index)
+    assert "150 of the 200" in one.basis
+    assert one["nearer"].value > 0.95  # what is held out is not what was copied
+    assert one["nearer"].verdict == "bad"
+    alone = quality(X, None, target=(y,), sampler=sampler).classes[0]
+    assert alone.n_held_out == 100
+    assert alone["copies"].value == 1.0
+
+
+def test_a_class_too_small_to_be_split_cannot_be_known() -> None:
+    real = pd.concat([draw(90, "no", 0, 1), draw(15, "yes", 2, 2)], ignore_index=True)
+    sampler = RandomOverSampler(random_state=0)
+    new, y_new = (part[105:] for part in sampler.fit_resample(real.drop(columns="y"), real["y"]))
+    one = quality(real, new.assign(y=y_new), target="y", sampler=sampler).classes[0]
+    assert one.n_held_out == 0
+    assert "too small" in one.basis
+    assert one["nearer"].verdict == "unknown"
+    assert one["copies"].verdict == "bad"
+
+
+def test_intervals_hold_what_they_say() -> None:
+    rng = np.random.default_rng(0)
+    held = []
+    for _ in range(200):
+        _, (low, high) = auc_interval(rng.normal(0, 1, 40), rng.normal(0.5, 1, 60))
+        held.append(low <= stats.norm.cdf(0.5 / np.sqrt(2)) <= high)
+    assert 0.9 <= np.mean(held) <= 0.99
+    held = []
+    for _ in range(200):  # rows of one cluster are alike: they count as one
+        truth = rng.random(80) < 0.3
+        clusters = rng.integers(80, size=1000)
+        _, (low, high) = clustered_share(truth[clusters].astype(float), clusters, rng)
+        held.append(low <= 0.3 <= high)
+    assert 0.88 <= np.mean(held) <= 0.99
+
+
+def test_auc_is_scikit_learns() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(5, size=30) / 4, rng.integers(6, size=50) / 4
+    said = roc_auc_score(np.repeat([0, 1], [30, 50]), np.concatenate([a, b]))
+    assert auc_interval(a, b)[0] == pytest.approx(said)
 
 
 def test_collapse_is_seen(real: pd.DataFrame) -> None:
@@ -163,7 +269,6 @@ def test_lost_relations_are_seen(real: pd.DataFrame) -> None:
 
 def test_held_out_rows_are_the_measure(real: pd.DataFrame) -> None:
     new = draw(300, "yes", 2.0, 7)
-    assert verdicts(real, new, held_out=draw(300, "yes", 2.0, 8))["closest"] == "good"
     far = draw(300, "yes", 9.0, 8)  # what is held out lies far from all, the new rows do not
     assert verdicts(real, new, held_out=far)["closest"] == "bad"
 
@@ -172,16 +277,46 @@ def test_examples_name_their_rows(real: pd.DataFrame) -> None:
     new = draw(50, "yes", 2.0, 9)
     sources = np.random.default_rng(0).integers(800, size=50)
     sources[::5] = -1
-    report = quality(real, new, target="y", sources=sources)
+    anchors = 800 + np.random.default_rng(1).integers(200, size=50)
+    report = quality(real, new, target="y", sources=sources, anchors=anchors)
     for example in report.classes[0].examples:
         origin = sources[example.row]
         assert example.source == (None if origin < 0 else origin)
-        name, source, made, nearest = example.cells[3]
+        assert example.anchor == anchors[example.row]
+        name, anchor, source, made, nearest = example.cells[3]
+        assert anchor == real["c"][example.anchor]
         assert name == "c"
         assert source == (None if origin < 0 else real["c"][origin])
         assert made == new["c"][example.row]
         assert nearest == real["c"][example.nearest]
         assert real["y"][example.nearest] == "yes"
+
+
+def test_parentage_counts_cells(real: pd.DataFrame) -> None:
+    anchors, guides = np.arange(800, 1000), np.arange(200)
+    new = real.loc[anchors].reset_index(drop=True)
+    new["c"] = real["c"][guides].to_numpy()
+    found = quality(real, new, target="y", anchors=anchors, sources=guides).classes[0].parentage
+    alike = np.mean(real["c"][anchors].to_numpy() == real["c"][guides].to_numpy())
+    assert found.levels["both"] == pytest.approx(alike, abs=1e-3)
+    assert found.levels["guide"] == pytest.approx(1 - alike, abs=1e-3)
+    assert found.levels["anchor"] == found.levels["neither"] == 0
+    copied = quality(real, real.loc[anchors], target="y", anchors=anchors, sources=guides)
+    assert copied.classes[0].parentage.numbers["anchor"] == 0
+    assert quality(real, new, target="y", sources=guides).classes[0].parentage is None
+
+
+def test_views_show_what_was_measured(real: pd.DataFrame) -> None:
+    new = draw(400, "yes", 2.0, 6)
+    new["b"] = new["b"].sample(frac=1, random_state=0).to_numpy()
+    one = quality(real, new, target="y", held_out=draw(200, "yes", 2.0, 8)).classes[0]
+    assert set(one.pairs[0].names) == {"a", "b"}
+    i, j = (one.relations.names.index(name) for name in "ab")
+    assert one.relations.new[i][j] == pytest.approx(one.pairs[0].association_new, abs=0.01)
+    assert one.relations.real[i][j] > 0.7 > abs(one.relations.new[i][j])
+    assert set(one.map.points) == {"majority", "learned", "held_out", "new"}
+    drawn = [point for points in one.map.points.values() for point in points]
+    assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in drawn)
 
 
 def test_containers_agree(real: pd.DataFrame) -> None:
@@ -203,7 +338,7 @@ def test_several_classes_and_few_rows() -> None:
     few, some = report.classes
     assert (few.label, some.label) == ("few", "some")
     assert few["discriminator"].verdict == few.verdict == "unknown"
-    assert "too few rows" in few.summary[0]
+    assert few.headline.startswith("Too little is known")
     assert few["discriminator"].value is None
     assert some["discriminator"].value is not None
 
@@ -225,8 +360,11 @@ def test_images() -> None:
     assert not few.columns
     for example in few.examples:
         for address, image in zip(
-            example.pictures, (X[example.source], new[example.row], X[example.nearest]), strict=True
+            example.pictures[1:],
+            (X[example.source], new[example.row], X[example.nearest]),
+            strict=True,
         ):
+            assert example.pictures[0] is None
             data = base64.b64decode(address.removeprefix("data:image/png;base64,"))
             np.testing.assert_array_equal(np.asarray(Image.open(io.BytesIO(data))), image)
     page = report.to_html()
@@ -251,6 +389,10 @@ def test_errors_name_the_remedy(real: pd.DataFrame) -> None:
         quality(real, new.assign(y="perhaps"), target="y")
     with pytest.raises(DataError, match="leave these out"):
         quality(real, new, target="y", sources=np.arange(1000))
+    with pytest.raises(ParameterError, match="held_out must be"):
+        quality(real, new, target="y", held_out=1.5)
+    with pytest.raises(ParameterError, match="a sampler must be given"):
+        quality(real, None, target="y")
     with pytest.raises(ParameterError, match="images have no columns"):
         quality(np.zeros((5, 8, 8)), np.zeros((5, 8, 8)), target="y")
     with pytest.raises(DataError, match="one class for each of 10 rows"):

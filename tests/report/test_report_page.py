@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from markupsafe import escape
 
 from mgvae import MGVAE
-from mgvae.report import QualityReport, quality
+from mgvae.report import QualityReport, quality, side_by_side
 
 NASTY = "<script>alert(1)</script>"
 QUOTES = "\"'><img src=x onerror=alert(2)>"
@@ -39,6 +40,7 @@ def report() -> QualityReport:
         X_new[n:].assign(**{y.name: y_new[n:]}),
         target=y.name,
         sources=sampler.source_indices_[n:],
+        anchors=sampler.anchor_indices_[n:],
         sampler=sampler,
         command=f"mgvae balance '{NASTY}'",
     )
@@ -82,7 +84,7 @@ def test_every_tab_has_its_panel_and_every_control_its_label(report: QualityRepo
     assert len(ids) == len(set(ids))
     tabs = [attributes for _, attributes in tags if attributes.get("role") == "tab"]
     assert [tab["aria-controls"] for tab in tabs] == [
-        "figures", "columns", "examples", "training", "settings",
+        "figures", "map", "columns", "relations", "examples", "training", "settings",
     ]  # fmt: skip
     assert all(tab["aria-controls"] in ids for tab in tabs)
 
@@ -90,8 +92,13 @@ def test_every_tab_has_its_panel_and_every_control_its_label(report: QualityRepo
 def test_everything_is_on_the_page(report: QualityReport) -> None:
     page = report.to_html()
     for one in report.classes:
+        assert escape(one.headline) in page
         for figure in one.figures:
             assert figure.title in page
+        for answer in one.answers:
+            assert escape(answer.reading) in page
+            for advice in answer.advice:
+                assert escape(advice.cost) in page
     for word in ("ewc", "early stopping kept", "random_state", "torch", "mgvae balance"):
         assert word in page
 
@@ -106,7 +113,17 @@ def test_a_hundred_columns_stay_below_five_megabytes() -> None:
     new = table[200:].sample(300, replace=True, random_state=0)
     page = quality(table, new, target="y", sources=np.zeros(300, int)).to_html()
     assert len(page.encode()) < 5_000_000
-    assert page.count("<svg") == 2 * 60
+    assert page.count("preserveAspectRatio") == 2 * 60  # a histogram of every number
+
+
+def test_samplers_side_by_side(report: QualityReport) -> None:
+    other = replace(report, name=NASTY, training=[])
+    page = side_by_side([replace(report, name="ours"), other])
+    tags = Reader(page).tags
+    assert [tag for tag, _ in tags].count("script") == 1
+    assert "beside" in {attributes.get("aria-controls") for _, attributes in tags}
+    listed = [attributes for tag, attributes in tags if tag == "option"]
+    assert len(listed) == 2 * len(report.classes)
 
 
 def test_no_new_rows_no_training(report: QualityReport) -> None:
@@ -130,6 +147,11 @@ window.addEventListener("load", () => {
     input.dispatchEvent(new Event("input"));
   };
   said.push("panels " + shown("[role=tabpanel]"), "figures " + shown("#figures"));
+  tab("map").click();
+  const kept = [...document.querySelectorAll("[data-toggles=new]")].find((x) => x.offsetParent);
+  const path = kept.closest("[data-class]").querySelector(".dots.new");
+  set(kept, false);
+  said.push("hidden " + getComputedStyle(path).display);
   tab("columns").click();
   said.push("columns " + shown("#columns"), "cards " + shown("[data-item=column]"));
   set(document.querySelector("[data-filters=column]"), "WHEN");
@@ -137,6 +159,8 @@ window.addEventListener("load", () => {
   said.push("count " + document.querySelector("[data-counts=column]").textContent);
   set(document.querySelector("[data-filters=column]"), "");
   press(tab("columns"), "ArrowRight");
+  said.push("relations " + shown("#relations"));
+  press(tab("relations"), "ArrowRight");
   said.push("examples " + shown("#examples"), "focus " + document.activeElement.id);
   said.push("pages " + shown("[data-page]"));
   const button = [...document.querySelectorAll("[data-step='1']")].find((x) => x.offsetParent);
@@ -175,7 +199,8 @@ def test_in_a_browser(report: QualityReport, tmp_path: Path) -> None:
     title = re.search(r"<title>(.*?)</title>", run.stdout).group(1)
     pages = len(report.classes[0].examples)
     assert title.split("; ") == [
-        "panels 1", "figures 1", "columns 1", "cards 4", "filtered 1", "count 1 of 4",
-        "examples 1", "focus tab-examples", "pages 1", f"turned 2 of {pages}", "fewer true",
-        "settings 1", "summaries 1", "first false", "summaries 1", "first true", "wide false",
+        "panels 1", "figures 1", "hidden none", "columns 1", "cards 4", "filtered 1",
+        "count 1 of 4", "relations 1", "examples 1", "focus tab-examples", "pages 1",
+        f"turned 2 of {pages}", "fewer true", "settings 1", "summaries 1", "first false",
+        "summaries 1", "first true", "wide false",
     ]  # fmt: skip

@@ -39,14 +39,17 @@ def test_the_rows_are_those_of_fit_resample(
     table, path = stored
     X, y = sampler.fit_resample(table.drop_columns(["class"]), table["class"])
     made, sources = sampler.generate(5, "few"), sampler.source_indices_
+    anchors = sampler.anchor_indices_
     out = room.parent / "out.parquet"
     again = balance_dataset(path, "class", out, sampler, mark="from", folder=room)
     assert again is sampler
     found = pq.read_table(out)
-    assert found.drop_columns(["class", "from"]).to_pylist() == X.to_pylist()
+    marks = ["from", "from_anchor"]
+    assert found.drop_columns(["class", *marks]).to_pylist() == X.to_pylist()
     assert found["class"].to_pylist() == y.to_pylist()
     n = len(table)
-    assert found["from"].to_pylist() == [None] * n + [None if s < 0 else s for s in sources[n:]]
+    for mark, rows in zip(marks, (sources, anchors), strict=True):
+        assert found[mark].to_pylist() == [None] * n + [None if r < 0 else r for r in rows[n:]]
     assert again.generate(5, "few").equals(made)
     assert os.listdir(room) == []
 

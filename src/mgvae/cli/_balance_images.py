@@ -40,6 +40,8 @@ def balance_folder(
     model: str | None,
     force: bool,
     command: str,
+    share: float | None = None,
+    held_out: float = 0.5,
 ) -> dict[str, Any]:
     """Balance a folder that has one folder per class; give what was done for programs.
 
@@ -67,13 +69,17 @@ def balance_folder(
         Whether those two may be replaced.
     command : str
         What repeats this, for the page.
+    share : float or None
+        What --share says.
+    held_out : float
+        The part of each class that is held out for the figures of the report.
     """
     import numpy as np
 
-    from mgvae.cli._columns import new_rows, read_strategy
+    from mgvae.cli._columns import new_rows, read_share, read_strategy
     from mgvae.cli._output import check_output
     from mgvae.cli._summary import printable
-    from mgvae.cli.report import check_page, show, write_page
+    from mgvae.cli.report import check_page, show, with_options, write_page
     from mgvae.images import check_new_folder, read_folder, write_folder
 
     started = time.perf_counter()
@@ -95,7 +101,7 @@ def balance_folder(
             f"{source} has usable images of {len(classes)} class only; there must be at least two "
             f"folders with images. {_skipped_text(found)}"
         )
-    sampler: MGVAE = make_sampler(read_strategy(strategy, classes))
+    sampler: MGVAE = make_sampler(read_share(share, classes) or read_strategy(strategy, classes))
     wanted = new_rows(sampler.sampling_strategy, classes)
     report = _describe(source, found, classes, wanted)
     _show(console, report)
@@ -111,6 +117,7 @@ def balance_folder(
         resampled[n:],
         classes_of[n:].tolist(),
         sampler.source_indices_[n:].tolist(),
+        anchors=sampler.anchor_indices_[n:].tolist(),
         originals=originals,
     )
     if model is not None:
@@ -131,9 +138,12 @@ def balance_folder(
             resampled[n:],
             target=(found.labels, classes_of[n:]),
             sources=sampler.source_indices_[n:],
+            anchors=sampler.anchor_indices_[n:],
+            held_out=held_out,
             sampler=sampler,
             command=command,
         )
+        judged = with_options(judged)
         write_page(judged.to_html(), page)
         show(judged, console)
     elif page is not None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from mgvae.errors import ParameterError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from rich.console import Console
 
     from mgvae import MGVAE
@@ -35,6 +36,8 @@ def balance_table(
     model: str | None,
     command: str,
     started: float,
+    share: float | None = None,
+    held_out: "float | pa.Table" = 0.5,
 ) -> dict[str, Any]:
     """Balance a table; give what ``--json`` prints.
 
@@ -53,7 +56,8 @@ def balance_table(
     only_synthetic : bool
         Whether to leave the original rows out.
     mark : str or None
-        Name of the column with the rows that new ones were made from.
+        Name of the column with the majority rows that guided new ones; a second column has the
+        minority rows that they started from.
     escape_formulas : bool
         See :func:`mgvae.files.write`.
     dry_run : bool
@@ -68,22 +72,28 @@ def balance_table(
         What repeats this, for the page.
     started : float
         When the command began.
+    share : float or None
+        What --share says.
+    held_out : float or pyarrow.Table
+        The part of each class that is held out for the figures of the report, or rows that are
+        not in the table.
     """
     import numpy as np
     import pyarrow as pa
 
     from mgvae import files
-    from mgvae.cli._columns import new_rows, read_strategy
+    from mgvae.cli._columns import new_rows, read_share, read_strategy
     from mgvae.cli._summary import Summary, printable
-    from mgvae.cli.report import show, write_page
+    from mgvae.cli.report import show, with_options, write_page
     from mgvae.common.disk import working_folder
-    from mgvae.report import quality
+    from mgvae.report import quality, resolved_settings
     from mgvae.samplers import check_size, learn, look, make
-    from mgvae.streams import InBatches, check_output_room
+    from mgvae.streams import InBatches, anchor_mark, check_output_room
 
     source, target, n = loaded.source, loaded.target, loaded.n_rows
-    if mark in source.schema.names:
-        raise ParameterError(f"There is a column {mark!r} already: say another --mark-name.")
+    for name in [] if mark is None else [mark, anchor_mark(mark)]:
+        if name in source.schema.names:
+            raise ParameterError(f"There is a column {name!r} already: say another --mark-name.")
     if page is not None and n * len(source.schema) > _REPORT_CELLS:
         raise ParameterError(
             f"--report: a report needs all rows in memory, and {n:,} rows of "
@@ -92,7 +102,9 @@ def balance_table(
         )
     if output is not None:
         files.check_types(source.batches(), format)
-    sampler = make_sampler(read_strategy(strategy, loaded.classes), loaded.kinds)
+    sampler = make_sampler(
+        read_share(share, loaded.classes) or read_strategy(strategy, loaded.classes), loaded.kinds
+    )
     wanted = new_rows(sampler.sampling_strategy, loaded.classes)
     given = InBatches(source, target, declared=True)  # count_classes has looked at it
     seen = look(sampler, given)
@@ -107,7 +119,7 @@ def balance_table(
         check_size(seen.n_new, seen.samples)
     with working_folder() as given.folder:
         seeds = learn(sampler, given, seen)
-    made: list[tuple[pa.RecordBatch, Any]] = []
+    made: list[tuple[pa.RecordBatch, Any, Any]] = []
     batches = given.balanced(
         sampler.state_,
         make(sampler.state_, seeds, sampler.n_threads),
@@ -140,13 +152,16 @@ def balance_table(
     if page is not None and made:
         found = quality(
             loaded.table,
-            pa.Table.from_batches([batch for batch, _ in made]),
+            pa.Table.from_batches([batch for batch, _, _ in made]),
             target=target,
-            sources=np.concatenate([sources for _, sources in made]),
+            sources=np.concatenate([sources for _, sources, _ in made]),
+            anchors=np.concatenate([anchors for _, _, anchors in made]),
+            held_out=held_out,
             sampler=sampler,
             column_types=sampler.column_types,
             command=command,
         )
+        found = with_options(found)
         write_page(found.to_html(), page)
         show(found, console)
     elif page is not None:
@@ -156,12 +171,6 @@ def balance_table(
         "rows_written": originals + new,
         "synthetic_rows": new,
         "seed": seed,
-        "settings": _settings(sampler),
+        "settings": resolved_settings(sampler),
         "seconds": round(seconds, 3),
     }
-
-
-def _settings(sampler: "MGVAE") -> dict[str, Any]:
-    """Return the parameters as JSON can hold them."""
-    parameters = sampler.get_params().items()
-    return {k: v if isinstance(v, str | int | float | None) else str(v) for k, v in parameters}

@@ -12,7 +12,14 @@ import pyarrow.compute as pc
 from mgvae.errors import DataError, ParameterError
 from mgvae.files import Source, is_binary
 
-__all__ = ["check_columns", "column_types", "count_classes", "new_rows", "read_strategy"]
+__all__ = [
+    "check_columns",
+    "column_types",
+    "count_classes",
+    "new_rows",
+    "read_share",
+    "read_strategy",
+]
 
 _REGRESSION = 100  # a number with more different values than this is no class,
 _FRACTIONS = 20  # or than this, when some are not whole
@@ -156,6 +163,27 @@ def read_strategy(text: str | None, classes: Iterable[Any]) -> Any:
                 f"--strategy: there is no class {label!r}. The classes are: {', '.join(known)}."
             )
     return {known[label]: n for label, n in value.items()}
+
+
+def read_share(share: float | None, classes: Mapping[Any, int]) -> dict[Any, int] | None:
+    """Return the rows that --share asks for: every smaller class raised to a part of the largest.
+
+    Examples
+    --------
+    >>> read_share(0.5, {"many": 100, "some": 60, "few": 5})
+    {'few': 50}
+    """
+    if share is None:
+        return None
+    if not 0 < share <= 1:
+        raise ParameterError(f"--share lies above 0 and is at most 1; got {share:g}.")
+    wanted = max(1, round(share * max(classes.values())))
+    found = {label: wanted for label, n in classes.items() if n < wanted}
+    if not found:
+        raise ParameterError(
+            f"--share {share:g}: every class has {wanted} rows already. Say a larger share."
+        )
+    return found
 
 
 def _ratio(value: float) -> float:

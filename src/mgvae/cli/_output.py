@@ -1,6 +1,8 @@
 """Where a command writes."""
 
 import json
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +12,18 @@ from mgvae.errors import ParameterError
 if TYPE_CHECKING:
     from mgvae.files import Format
 
-__all__ = ["check_output", "find_output_format", "print_json"]
+__all__ = ["cache_folder", "check_output", "find_output_format", "print_json"]
+
+
+def cache_folder() -> Path:
+    """Return the folder of the user's cache for this program; it need not exist."""
+    if os.environ.get("XDG_CACHE_HOME"):
+        return Path(os.environ["XDG_CACHE_HOME"], "mgvae")
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home()), "mgvae", "Cache")
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "mgvae"
+    return Path.home() / ".cache" / "mgvae"
 
 
 def check_output(path: str, *, force: bool, option: str = "--output") -> None:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from mgvae.errors import MGVAEError, ParameterError, Setting
 
-__all__ = ["called", "translate"]
+__all__ = ["called", "spell", "translate"]
 
 _OPTIONS = {
     "checkpoint": "--checkpoint",
@@ -23,8 +23,11 @@ _OPTIONS = {
     "encoding": "--encoding",
     "finetune_steps": "--finetune-steps",
     "format": "--input-format",
+    "generation": "--generation",
     "header": "--no-header",
+    "held_out": "--held-out",
     "identifiers": "--identifiers",
+    "label": "--label",
     "missing": "--missing",
     "mixed": "--type",
     "n_jobs": "--jobs",
@@ -33,8 +36,11 @@ _OPTIONS = {
     "output_format": "--output-format",
     "pretrain_steps": "--pretrain-steps",
     "random_state": "--seed",
+    "rejection": "--rejection",
     "sampling_strategy": "--strategy",
+    "share": "--share",
     "size": "--size",
+    "temperature": "--temperature",
 }
 _BEGINS = re.compile(r"(\w+)(?= must | cannot |=|: )")
 
@@ -51,7 +57,7 @@ def translate(said: BaseException) -> str:
     >>> translate(ParameterError("pretrain_steps must be positive."))
     '--pretrain-steps must be positive.'
     """
-    text = "".join(_spell(part) if isinstance(part, Setting) else str(part) for part in said.args)
+    text = "".join(spell(part) if isinstance(part, Setting) else str(part) for part in said.args)
     if isinstance(said, ParameterError) and (begins := _BEGINS.match(text)):
         text = _OPTIONS.get(begins[1], begins[1]) + text[begins.end() :]
     return text
@@ -85,7 +91,8 @@ def _renamed(part: object, names: Mapping[str, str]) -> object:
     return Setting(name, part.value) if part.has_value else Setting(name)
 
 
-def _spell(setting: Setting) -> str:
+def spell(setting: Setting) -> str:
+    """Return a parameter as an option, if there is one."""
     option = _OPTIONS.get(setting.name)
     if option is None:
         return str(setting)

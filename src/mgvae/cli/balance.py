@@ -3,9 +3,6 @@
 import secrets
 import shlex
 import time
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -84,7 +81,34 @@ def balance(
             "smallest only), a ratio such as 0.5, or rows by class: '{\"yes\": 500}'.",
         ),
     ] = None,
+    share: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Raise every smaller class to this part of the largest, above 0 and at most 1; "
+            "in the place of --strategy.",
+        ),
+    ] = None,
     seed: Seed = None,
+    generation: Annotated[
+        Literal["translate", "responsibility", "bridge"] | None,
+        typer.Option(
+            help="Where new rows come from: majority rows translated, those near the minority "
+            "only, or minority rows that go some way to a majority row. The last unless given; "
+            "for images the first.",
+        ),
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(metavar="FACTOR", min=0, help="Factor on the noise of new rows; 1."),
+    ] = None,
+    rejection: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of the rows made that is thrown away, the least plausible ones; 0.",
+        ),
+    ] = None,
     preset: Annotated[
         str | None, typer.Option(metavar="NAME", help="Named settings, such as paper-tables.")
     ] = None,
@@ -101,17 +125,33 @@ def balance(
         bool,
         typer.Option(
             "--mark-synthetic",
-            help="Add a column with the row of INPUT, counted from 0, that each new row was made "
-            "from; it is missing for original rows.",
+            help="Add two columns with the rows of INPUT, counted from 0, that each new row was "
+            "made from: the majority row that guided it, and the minority row that it started "
+            "from. They are missing for original rows.",
         ),
     ] = False,
     mark_name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help=f"Name of that column, if not {MARK}."),
+        typer.Option(
+            metavar="NAME",
+            help=f"Name of the first, if not {MARK}; the other ends in _anchor.",
+        ),
     ] = None,
     page: Annotated[
         str | None,
-        typer.Option("--report", metavar="FILE", help="HTML page on how good the new rows are."),
+        typer.Option(
+            "--report",
+            metavar="FILE",
+            help="HTML page on how good the new rows are. A second sampler is trained for it.",
+        ),
+    ] = None,
+    held_out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PART|FILE",
+            help="For --report: the part of each class that the second sampler does not see, 0.5 "
+            "unless given (0 trains none), or a file with real rows that are not in INPUT.",
+        ),
     ] = None,
     model: Annotated[
         str | None,
@@ -168,8 +208,9 @@ def balance(
 ) -> None:
     """Balance a table: write its rows and new ones of the smaller classes.
 
-    The rows of INPUT come first and unchanged, new rows follow. The largest class is the majority;
-    each new row is made from one of its rows.
+    The rows of INPUT come first and unchanged, new rows follow. The largest class is the majority.
+    Each new row of a table has two parents: it starts from a row of its own class, its anchor, and
+    goes some way towards a row of the majority, its guide.
 
     INPUT may also be a folder of images with one folder per class. Then OUTPUT is a new folder
     with the original images, new ones, and manifest.csv.
@@ -180,11 +221,16 @@ def balance(
     from mgvae.cli._balance_table import balance_table
     from mgvae.cli._load import load
     from mgvae.cli._output import check_output, find_output_format, print_json
-    from mgvae.cli.report import check_page
+    from mgvae.cli._warnings import one_line_warnings
+    from mgvae.cli.report import check_page, read_held_out
 
     started = time.perf_counter()
     if jobs == 0:
         raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
+    if share is not None and strategy is not None:
+        raise ParameterError("--share and --strategy both say how much to make: give one of them.")
+    if held_out is not None and page is None:
+        raise ParameterError("--held-out is for the figures of --report: add it.")
     command = ["mgvae", *(context.obj or ())]
     if checkpoint is not None:
         seed = _seed_of_checkpoint(checkpoint, seed)
@@ -208,7 +254,7 @@ def balance(
                 "--output-format": output_format,
             }
         )
-        with _one_line_warnings(quiet):
+        with one_line_warnings(quiet):
             report = balance_folder(
                 source,
                 output,
@@ -216,6 +262,9 @@ def balance(
                     preset,
                     sampling_strategy=strategy,
                     random_state=seed,
+                    generation=generation,
+                    temperature=temperature,
+                    rejection=rejection,
                     network=network,
                     pretrain_steps=_read_steps(pretrain_steps),
                     finetune_steps=_read_steps(finetune_steps),
@@ -234,6 +283,8 @@ def balance(
                 model=model,
                 force=force,
                 command=shlex.join(command),
+                share=share,
+                held_out=read_held_out(held_out, None),
             )
         if json:
             print_json(report)
@@ -253,24 +304,28 @@ def balance(
         if page is not None:
             check_page(page, force=force, option="--report")
     write_as = find_output_format(output or "-", output_format)
-    with _one_line_warnings(quiet):
+    with one_line_warnings(quiet):
+        loaded = load(
+            source,
+            target,
+            drop=drop,
+            types=types,
+            missing=missing,
+            no_header=no_header,
+            delimiter=delimiter,
+            encoding=encoding,
+            input_format=input_format,
+        )
         report = balance_table(
-            load(
-                source,
-                target,
-                drop=drop,
-                types=types,
-                missing=missing,
-                no_header=no_header,
-                delimiter=delimiter,
-                encoding=encoding,
-                input_format=input_format,
-            ),
+            loaded,
             output,
             make_sampler=lambda strategy, kinds: _make_sampler(
                 preset,
                 sampling_strategy=strategy,
                 random_state=seed,
+                generation=generation,
+                temperature=temperature,
+                rejection=rejection,
                 column_types=kinds or None,
                 identifiers=identifiers,
                 pretrain_steps=_read_steps(pretrain_steps),
@@ -294,6 +349,8 @@ def balance(
             model=model,
             command=shlex.join(command),
             started=started,
+            share=share,
+            held_out=read_held_out(held_out, loaded),
         )
     if json:
         print_json(report)
@@ -320,24 +377,3 @@ def _checkpoint(folder: str | None, seconds: float | None) -> "str | tuple[str, 
 
 def _read_steps(text: str | None) -> int | str | None:
     return int(text) if text is not None and text.strip().isdecimal() else text
-
-
-@contextmanager
-def _one_line_warnings(quiet: bool) -> Iterator[None]:
-    """Show each warning of the library once, as one line, and no others."""
-    from mgvae.cli._words import translate
-    from mgvae.errors import MGVAEWarning
-
-    shown: set[str] = set()
-
-    def show(message: Warning | str, category: type[Warning], *_: object, **__: object) -> None:
-        words = translate(message) if isinstance(message, Warning) else message
-        text = " ".join(words.split())
-        if issubclass(category, MGVAEWarning) and text not in shown and not quiet:
-            shown.add(text)
-            typer.echo(f"mgvae: warning: {text}", err=True)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", MGVAEWarning)
-        warnings.showwarning = show
-        yield

@@ -88,12 +88,13 @@ def compare(
         str | None, typer.Option("--report", metavar="FILE", help="HTML page to write.")
     ] = None,
     results: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Where results are kept; a run that was interrupted goes on from there.",
+            help="Where results are kept; a run that was interrupted goes on from there. A folder "
+            "of the user's cache unless given.",
         ),
-    ] = Path("results"),
+    ] = None,
     drop: Drop = None,
     types: Types = None,
     missing: Missing = None,
@@ -117,7 +118,8 @@ def compare(
     from mgvae import compare as library
     from mgvae.cli._columns import check_columns
     from mgvae.cli._load import load
-    from mgvae.cli._output import print_json
+    from mgvae.cli._output import cache_folder, print_json
+    from mgvae.cli._warnings import one_line_warnings
     from mgvae.cli.report import check_page, write_page
 
     if jobs == 0:
@@ -149,14 +151,14 @@ def compare(
         "column_types": {k: v for k, v in loaded.kinds.items() if k != groups} or None,
     }
     console = Console(stderr=True, quiet=quiet or json)
-    with Progress(console=console, transient=True) as bar:
+    with one_line_warnings(quiet or json), Progress(console=console, transient=True) as bar:
         task = bar.add_task("comparing", total=None)
         found = library.compare(
             X,
             loaded.y.to_numpy(),
             groups=members,
             jobs=jobs,
-            store=results,
+            store=cache_folder() / "compare" if results is None else results,
             target=target,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
             **{name: value for name, value in given.items() if value is not None},
@@ -181,6 +183,10 @@ def _show(found: "Comparison", console: "Console") -> None:
     from rich.text import Text
 
     from mgvae.cli._summary import printable
+    from mgvae.cli._warnings import wrapped
+
+    def say(text: str) -> None:
+        console.print(wrapped(printable(text), terminal=console.is_terminal), soft_wrap=True)
 
     for model, methods in found.scores.items():
         console.print(f"{printable(model)}, {found.repeats} x {found.folds} folds")
@@ -198,7 +204,7 @@ def _show(found: "Comparison", console: "Console") -> None:
             seconds = f"{found.mean(model, method, 'seconds'):.2f}"
             table.add_row(Text(printable(method)), *cells, seconds)
         console.print(table)
-        console.print(printable(found.verdicts[model]), soft_wrap=True)
+        say(found.verdicts[model])
         console.print()
     for name, why in found.failures.items():
-        console.print(printable(f"Left out: {name}: {why}"), soft_wrap=True)
+        say(f"Left out: {name}: {why}")

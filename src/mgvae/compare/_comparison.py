@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from mgvae.codec import Column, KindName, read_table
 from mgvae.compare._methods import METHODS, check_names
+from mgvae.compare._page import bands
 from mgvae.compare._scores import LOWER_IS_BETTER, METRICS
-from mgvae.compare._verdict import verdict
+from mgvae.compare._verdict import FEWEST_SPLITS, verdict
 from mgvae.compare._work import CrossValidation
 from mgvae.errors import DataError, ParameterError
 from mgvae.experiments import Cell, Store, run_cells, waiting
@@ -125,6 +126,9 @@ class Comparison:
         sign = -1 if metric in LOWER_IS_BETTER else 1
         return max(self.scores[model], key=lambda method: sign * self.mean(model, method, metric))
 
+    def _methods(self) -> list[str]:
+        return list(dict.fromkeys(name for methods in self.scores.values() for name in methods))
+
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
         return asdict(self)
@@ -135,7 +139,18 @@ class Comparison:
 
     def to_html(self) -> str:
         """Return a page that needs nothing but itself; jinja2 (``mgvae[report]``) makes it."""
-        return render("compare.html", {"found": self, "metrics": METRICS})
+        share = self.classes[self.minority] / sum(self.classes.values())
+        return render(
+            "compare.html",
+            {
+                "found": self,
+                "metrics": METRICS,
+                "lower": LOWER_IS_BETTER,
+                "fewest": FEWEST_SPLITS,
+                "places": {name: i for i, name in enumerate(self._methods())},
+                "curves": {model: bands(splits, share) for model, splits in self.curves.items()},
+            },
+        )
 
 
 def compare(

@@ -173,13 +173,15 @@ def write_folder(
     made_labels: Sequence[str],
     made_from: Sequence[int],
     *,
+    anchors: Sequence[int] | None = None,
     originals: Literal["copy", "link", "leave"] = "copy",
 ) -> Path:
     """Write original and synthetic images, one folder per class, and ``manifest.csv``.
 
     The folder appears whole or not at all. A file of the manifest is given relative to the
     folder; its source file, relative to ``source``, is the original itself, or the majority image
-    that a synthetic one was made from.
+    that a synthetic one was made from; its anchor file is the minority image that it started from,
+    if there was one.
 
     Parameters
     ----------
@@ -194,7 +196,9 @@ def write_folder(
     made_labels : sequence of str
         Their classes.
     made_from : sequence of int
-        Positions in ``found`` of the images that they were made from; -1 for none.
+        Positions in ``found`` of the majority images that they were made from; -1 for none.
+    anchors : sequence of int, optional
+        Positions of the minority images that they started from; -1 for none.
     originals : {"copy", "link", "leave"}
         Whether the originals are copied, hard-linked where the disk can, or left out.
 
@@ -206,24 +210,25 @@ def write_folder(
     check_new_folder(output, source)
     _check_names(found.files, [*found.labels.tolist(), *made_labels])
     with atomic_folder(output) as beside:
-        lines: list[tuple[str, str, int, str]] = []
+        lines: list[tuple[str, str, int, str, str]] = []
         for label in sorted({*found.labels.tolist(), *made_labels}):
             (beside / label).mkdir()
         if originals != "leave":
             for name, label in zip(found.files, found.labels.tolist(), strict=True):
                 _place(Path(source, name), beside / name, link=originals == "link")
-                lines.append((name, label, 0, name))
+                lines.append((name, label, 0, name, ""))
         prefix = _free_prefix(found.files)
         digits = len(str(len(made)))
-        for i, (pixels, label, origin) in enumerate(
-            zip(made, made_labels, made_from, strict=True), 1
+        for i, (pixels, label, *parents) in enumerate(
+            zip(made, made_labels, made_from, anchors or [-1] * len(made), strict=True), 1
         ):
             name = f"{label}/{prefix}{i:0{digits}}.png"
             save_image(pixels, beside / name)
-            lines.append((name, label, 1, found.files[origin] if origin >= 0 else ""))
+            guide, anchor = (found.files[row] if row >= 0 else "" for row in parents)
+            lines.append((name, label, 1, guide, anchor))
         with (beside / "manifest.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow(("file", "class", "synthetic", "source_file"))
+            writer.writerow(("file", "class", "synthetic", "source_file", "anchor_file"))
             writer.writerows(lines)
     return Path(output).resolve()
 

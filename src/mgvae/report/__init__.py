@@ -1,7 +1,24 @@
-"""The quality of synthetic rows: as figures, as JSON and as one self-contained page."""
+"""The quality of synthetic rows: verdicts, figures, JSON, and one self-contained page."""
 
 from mgvae.report._columns import ColumnQuality
 from mgvae.report._figures import Figure
-from mgvae.report._quality import ClassQuality, QualityReport, quality
+from mgvae.report._quality import (
+    ClassQuality,
+    QualityReport,
+    quality,
+    resolved_settings,
+    side_by_side,
+)
+from mgvae.report._verdicts import Advice, Answer
 
-__all__ = ["ClassQuality", "ColumnQuality", "Figure", "QualityReport", "quality"]
+__all__ = [
+    "Advice",
+    "Answer",
+    "ClassQuality",
+    "ColumnQuality",
+    "Figure",
+    "QualityReport",
+    "quality",
+    "resolved_settings",
+    "side_by_side",
+]

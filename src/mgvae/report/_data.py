@@ -1,9 +1,15 @@
-"""The rows that a report compares: real and synthetic, encoded and numbered."""
+"""The rows that a report compares: encoded by one codec, and numbered so that equal rows are equal.
 
-from collections.abc import Mapping
+A report rests on three samples of a class: real rows that the sampler learned from, real rows that
+it never saw, and new rows. New rows that resemble the first more than the second were copied from
+them, however good they look.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import narwhals.stable.v1 as nw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,80 +25,155 @@ from mgvae.codec import (
 )
 from mgvae.errors import DataError, ParameterError
 
-__all__ = ["PairedRows", "cells_at", "open_tables", "read_labels", "sample"]
+__all__ = [
+    "Rows",
+    "Tables",
+    "cells_at",
+    "majority_of",
+    "open_tables",
+    "read_labels",
+    "sample",
+    "split_target",
+]
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class PairedRows:
-    """Real and synthetic rows that share columns.
+class Rows:
+    """Some rows as a report sees them.
 
     Parameters
     ----------
-    columns : list of (Column, Column)
-        Each column of the real and of the synthetic rows, without the target.
-    kinds : list of str
-        What the columns are.
-    encoded, encoded_new : ndarray
-        The rows as the codec encodes them, for distances.
-    keys, keys_new : ndarray of int
+    columns : list of Column
+        Without the target; empty for images.
+    encoded : ndarray
+        As the codec encodes them, for distances.
+    keys : ndarray of int
         Equal for rows that are equal in every column that is modelled.
-    labels, labels_new : ndarray of str
-        The classes of the rows.
-    target : str
-        What the target is called.
-    images, images_new : ndarray of bytes of shape (n, height, width, channels), optional
+    labels : ndarray of str
+        Their classes.
+    images : ndarray of bytes of shape (n, height, width, channels), optional
         Images, which have no columns.
     """
 
-    columns: list[tuple[Column, Column]]
-    kinds: list[str]
+    columns: list[Column]
     encoded: Floats
-    encoded_new: Floats
     keys: Positions
-    keys_new: Positions
     labels: NDArray[Any]
-    labels_new: NDArray[Any]
-    target: str
     images: NDArray[np.uint8] | None = None
-    images_new: NDArray[np.uint8] | None = None
 
-    @property
-    def majority(self) -> str:
-        """The largest class of the real rows."""
-        names, counts = np.unique(self.labels, return_counts=True)
-        return str(names[np.argmax(counts)])
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def at(self, rows: Positions) -> "Rows":
+        """Return the rows at some positions."""
+        return Rows(
+            [cells_at(column, rows) for column in self.columns],
+            self.encoded[rows],
+            self.keys[rows],
+            self.labels[rows],
+            None if self.images is None else self.images[rows],
+        )
+
+    def of(self, label: str) -> Positions:
+        """Return the positions of a class."""
+        return np.flatnonzero(self.labels == label)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Several sets of rows that share columns.
+
+    Parameters
+    ----------
+    rows : list of Rows
+        The sets, the real rows first.
+    names : list of str
+        The columns.
+    kinds : list of str
+        What the columns are.
+    target : str
+        What the target is called.
+    """
+
+    rows: list[Rows]
+    names: list[str]
+    kinds: list[str]
+    target: str
+
+
+def majority_of(labels: NDArray[Any]) -> str:
+    """Return the largest class.
+
+    Examples
+    --------
+    >>> majority_of(np.array(["a", "b", "b"]))
+    'b'
+    """
+    names, counts = np.unique(labels, return_counts=True)
+    return str(names[np.argmax(counts)])
+
+
+def split_target(table: Any, target: Any) -> tuple[Any, NDArray[Any]]:
+    """Return a table without its target, in its own container, and the target as it is.
+
+    Examples
+    --------
+    >>> X, y = split_target(np.array([[1.0, 0.0], [2.0, 1.0]]), 1)
+    >>> X.tolist(), y.tolist()
+    ([[1.0], [2.0]], [0.0, 1.0])
+    """
+    if isinstance(table, np.ndarray | list):
+        table = np.asarray(table)
+        return np.delete(table, target, axis=1), table[:, target]
+    frame = nw.from_native(table, eager_only=True)
+    return frame.drop(target).to_native(), frame[target].to_numpy()
 
 
 def open_tables(
-    real: Any, synthetic: Any, target: Any, column_types: Mapping[Any, KindName] | None
-) -> PairedRows:
-    """Read two tables of the same columns."""
-    old, old_target, name = _split(read_table(real), target, 0, "real")
-    new, new_target, _ = _split(read_table(synthetic), target, 1, "synthetic")
-    names, found = [str(c.name) for c in old], [str(c.name) for c in new]
-    if len(names) != len(found) or (_named(real) and _named(synthetic) and names != found):
-        raise DataError(
-            f"synthetic must have the columns of real, in their order: {_difference(names, found)}."
-        )
+    tables: Sequence[tuple[str, Any, Any]], column_types: Mapping[Any, KindName] | None
+) -> Tables:
+    """Read tables of the same columns.
+
+    Parameters
+    ----------
+    tables : sequence of (str, table, target)
+        What each is called in messages, the rows, and the name of the column that holds the class,
+        or the classes themselves. The first is the real one.
+    column_types : mapping of column to str or None
+        Kinds of columns that are not what their values suggest.
+    """
+    parts = [_split(read_table(X), target, name) for name, X, target in tables]
+    old = parts[0][0]
+    names = [str(column.name) for column in old]
+    for (what, X, _), (new, _, _) in zip(tables[1:], parts[1:], strict=True):
+        found = [str(column.name) for column in new]
+        named = _named(tables[0][1]) and _named(X)
+        if len(names) != len(found) or (named and names != found):
+            raise DataError(
+                f"{what} must have the columns of real, in their order: "
+                f"{_difference(names, found)}."
+            )
     codec = TableCodec(column_types)
-    table, table_new = _table(old), _table([replace(b, name=a.name) for a, b in zip_(old, new)])
-    encoded = codec.fit(table).encode(table).astype(np.float64)
-    encoded_new = codec.encode(table_new).astype(np.float64)
-    kinds = [summary.kind for summary in codec.describe()]
-    pairs = list(zip_(table.columns, table_new.columns))
-    compared = [pair for pair, kind in zip_(pairs, kinds) if kind in NUMBERS + LEVELS]
-    if not compared:
+    alike = [
+        _table([replace(b, name=a.name) for a, b in zip(old, new, strict=True)])
+        for new, _, _ in parts
+    ]
+    codec.fit(alike[0])
+    kinds = [str(summary.kind) for summary in codec.describe()]
+    modelled = [i for i, kind in enumerate(kinds) if kind in NUMBERS + LEVELS]
+    if not modelled:
         raise DataError("real has no column that varies, so there is nothing to compare.")
-    codes = np.stack([np.concatenate(_codes(a, b)) for a, b in compared], 1)
-    keys = np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1)
-    n = table.n_rows
-    return PairedRows(
-        pairs, kinds, encoded, encoded_new, keys[:n], keys[n:],
-        cell_texts(old_target), cell_texts(new_target), name,
-    )  # fmt: skip
+    codes = np.stack([_codes([table.columns[i] for table in alike]) for i in modelled], 1)
+    keys = np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    ends = np.cumsum([table.n_rows for table in alike])[:-1]
+    rows = [
+        Rows(table.columns, codec.encode(table).astype(np.float64), own, cell_texts(labels))
+        for table, own, (_, labels, _) in zip(alike, np.split(keys, ends), parts, strict=True)
+    ]
+    return Tables(rows, names, kinds, parts[0][2])
 
 
 def sample(rows: Positions, most: int, rng: np.random.Generator) -> Positions:
@@ -106,45 +187,44 @@ def cells_at(column: Column, rows: Positions) -> Column:
     return replace(column, values=column.values[rows], missing=missing)
 
 
-def zip_(*parts: Any) -> Any:
-    """Zip sequences of equal length."""
-    return zip(*parts, strict=True)
+def read_labels(given: Any, n: int, which: str) -> NDArray[Any]:
+    """Return the classes of ``n`` rows as text."""
+    labels = np.asarray(given)
+    if labels.shape != (n,):
+        raise DataError(
+            f"target{which} must hold one class for each of {n} rows; its shape is {labels.shape}."
+        )
+    return cell_texts(Column("target", labels))
 
 
-def _codes(real: Column, synthetic: Column) -> tuple[Positions, Positions]:
-    """Return a number for each cell, the same for equal cells and for missing ones."""
-    a, b = real.values, synthetic.values
-    if real.levels is not None or a.dtype.kind not in "biufmM" or b.dtype.kind not in "biufmM":
-        a, b = cell_texts(real), cell_texts(synthetic)
-    values = np.unique(np.concatenate([a, b]), return_inverse=True)[1].astype(np.int64)
-    parts = np.split(values, [len(a)])
-    for part, column in zip_(parts, (real, synthetic)):
-        if column.missing is not None:
-            part[column.missing] = -1
-    return parts[0], parts[1]
+def _codes(columns: Sequence[Column]) -> Positions:
+    """Return a number for each cell of one column of all tables, the same for equal cells."""
+    if all(c.levels is None and c.values.dtype.kind in "biufmM" for c in columns):
+        values = np.concatenate([column.values for column in columns])
+    else:
+        values = np.concatenate([cell_texts(column) for column in columns])
+    codes = np.unique(values, return_inverse=True)[1].astype(np.int64)
+    missing = [
+        np.zeros(len(column.values), bool) if column.missing is None else column.missing
+        for column in columns
+    ]
+    codes[np.concatenate(missing)] = -1
+    return codes
 
 
-def _split(table: Table, target: Any, which: int, name: str) -> tuple[list[Column], Column, str]:
+_PLACES = {"real": "[0]", "synthetic": "[1]", "held_out": "[2]"}
+
+
+def _split(table: Table, target: Any, name: str) -> tuple[list[Column], Column, str]:
     """Return the columns without the target, the target, and its name."""
-    if isinstance(target, tuple):
-        labels = read_labels(target[which], table.n_rows, which)
+    if not np.isscalar(target):
+        labels = read_labels(target, table.n_rows, _PLACES.get(name, ""))
         return table.columns, Column("target", labels), "target"
     found = [column for column in table.columns if column.name == target]
     if not found:
         names = ", ".join(str(column.name) for column in table.columns[:20])
         raise ParameterError(f"target: {name} has no column {target!r}; it has {names}.")
     return [c for c in table.columns if c.name != target], found[0], str(target)
-
-
-def read_labels(given: Any, n: int, which: int) -> NDArray[Any]:
-    """Return the classes of ``n`` rows as text."""
-    labels = np.asarray(given)
-    if labels.shape != (n,):
-        raise DataError(
-            f"target[{which}] must hold one class for each of {n} rows; its shape is "
-            f"{labels.shape}."
-        )
-    return cell_texts(Column("target", labels))
 
 
 def _table(columns: list[Column]) -> Table:

@@ -1,6 +1,7 @@
 """Images in a report: as main components for distances, and as PNG to look at."""
 
 import base64
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,41 +11,36 @@ from sklearn.decomposition import PCA
 from mgvae.codec import ImageCodec
 from mgvae.errors import ParameterError
 from mgvae.images import image_bytes, pillow, png_bytes
-from mgvae.report._data import PairedRows, read_labels
+from mgvae.report._data import Rows, Tables, read_labels
 
 __all__ = ["open_images", "png"]
 
 _COMPONENTS = 50
 
 
-def open_images(real: NDArray[Any], synthetic: NDArray[Any], target: Any) -> PairedRows:
-    """Read two arrays of images."""
-    if not isinstance(target, tuple):
-        raise ParameterError(
-            "target: images have no columns; give the classes of the real and of the synthetic "
-            f"images as a pair; got {target!r:.60}."
-        )
+def open_images(parts: Sequence[tuple[str, Any, Any]]) -> Tables:
+    """Read arrays of images, each with its name and its classes; the first are the real ones."""
+    for _, _, labels in parts:
+        if np.isscalar(labels):
+            raise ParameterError(
+                "target: images have no columns; give the classes of the real and of the synthetic "
+                f"images as a pair; got {labels!r:.60}."
+            )
     pillow()  # the examples are shown as PNG: say at once if that cannot be
-    codec = ImageCodec().fit(real)
-    old, new = (image_bytes(images, codec) for images in (real, synthetic))
-    rows, rows_new = (part.reshape(len(part), -1) for part in (old, new))
-    components = PCA(min(_COMPONENTS, *rows.shape), svd_solver="randomized", random_state=0)
-    encoded = components.fit_transform(rows / 255.0)
-    both = np.concatenate([rows, rows_new])
-    keys = np.unique(both, axis=0, return_inverse=True)[1].reshape(-1)
-    return PairedRows(
-        columns=[],
-        kinds=[],
-        encoded=encoded,
-        encoded_new=components.transform(rows_new / 255.0),
-        keys=keys[: len(rows)],
-        keys_new=keys[len(rows) :],
-        labels=read_labels(target[0], len(rows), 0),
-        labels_new=read_labels(target[1], len(rows_new), 1),
-        target="target",
-        images=old,
-        images_new=new,
-    )
+    codec = ImageCodec().fit(parts[0][1])
+    pixels = [image_bytes(np.asarray(images), codec) for _, images, _ in parts]
+    flat = [images.reshape(len(images), -1) for images in pixels]
+    components = PCA(min(_COMPONENTS, *flat[0].shape), svd_solver="randomized", random_state=0)
+    components.fit(flat[0] / 255.0)
+    keys = np.unique(np.concatenate(flat), axis=0, return_inverse=True)[1].reshape(-1)
+    ends = np.cumsum([len(rows) for rows in flat])[:-1]
+    rows = [
+        Rows([], components.transform(own / 255.0), key, read_labels(labels, len(own), ""), images)
+        for own, key, images, (_, _, labels) in zip(
+            flat, np.split(keys, ends), pixels, parts, strict=True
+        )
+    ]
+    return Tables(rows, [], [], "target")
 
 
 def png(image: NDArray[np.uint8]) -> str:

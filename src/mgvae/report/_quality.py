@@ -1,29 +1,47 @@
-"""The quality of synthetic rows: figures, columns, examples, and how they were made."""
+"""The quality of synthetic rows: verdicts, figures, pictures, and how they were made."""
 
 import json
 import platform
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
 from importlib.metadata import version
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from mgvae.codec import KindName
+from mgvae.codec import Column, KindName, cell_texts
 from mgvae.common.runtime import seed_sequence
-from mgvae.errors import DataError
+from mgvae.errors import DataError, ParameterError
 from mgvae.report._columns import ColumnQuality
-from mgvae.report._data import PairedRows, open_tables
-from mgvae.report._examples import Example, examples
-from mgvae.report._figures import Figure, Verdict, summarise
+from mgvae.report._data import Rows, Tables, majority_of, open_tables, split_target
+from mgvae.report._examples import Example, Parentage, examples, parentage
+from mgvae.report._figures import Figure, Verdict
 from mgvae.report._images import open_images
 from mgvae.report._measure import MOST, Parts, measure, measure_columns
+from mgvae.report._second import ENOUGH, SecondRows, second_rows
+from mgvae.report._verdicts import QUESTIONS, Answer, answers, headline, overall
+from mgvae.report._views import PairView, Relations, RowMap, map_rows, view_relations
 from mgvae.report.page import render
 
-__all__ = ["ClassQuality", "QualityReport", "TrainingCurve", "quality"]
+__all__ = [
+    "ClassQuality",
+    "QualityReport",
+    "TrainingCurve",
+    "quality",
+    "resolved_settings",
+    "side_by_side",
+]
 
 _PACKAGES = ("mgvae", "torch", "numpy", "scikit-learn", "imbalanced-learn")
 _POINTS = 200  # of a loss curve
+ANSWER_WORDS: dict[Verdict, str] = {
+    "good": "yes",
+    "caution": "partly",
+    "bad": "no",
+    "unknown": "cannot be known",
+}
 
 
 @dataclass(frozen=True)
@@ -38,16 +56,30 @@ class ClassQuality:
         The class.
     n_real, n_synthetic : int
         Its rows.
+    n_learned, n_held_out : int
+        Real rows that the sampler whose rows were measured learned from, and never saw.
+    basis : str
+        Which rows the figures compare, in words.
     verdict : {"good", "caution", "bad", "unknown"}
-        Of all figures together.
-    summary : list of str
-        Three lines: whether to use the rows, the weakest point, what to do next.
+        Whether to train with the rows.
+    headline : str
+        The same in one line.
+    answers : list of Answer
+        Whether they are faithful, diverse and private, and what can be done about it.
     figures : list of Figure
         Every figure with its reading, verdict and threshold.
     columns : list of ColumnQuality
         Every column, the farthest first.
+    relations : Relations or None
+        The associations of columns.
+    pairs : list of PairView
+        The columns whose relation differs most.
+    map : RowMap
+        Majority, minority and new rows on a plane.
     examples : list of Example
-        Some new rows with their source and nearest real row.
+        Some new rows with their parents and nearest real row.
+    parentage : Parentage or None
+        Which cells came from which parent.
 
     See Also
     --------
@@ -58,11 +90,28 @@ class ClassQuality:
     label: str
     n_real: int
     n_synthetic: int
+    n_learned: int
+    n_held_out: int
+    basis: str
     verdict: Verdict
-    summary: list[str]
+    headline: str
+    answers: list[Answer]
     figures: list[Figure]
     columns: list[ColumnQuality]
+    relations: Relations | None
+    pairs: list[PairView]
+    map: RowMap
     examples: list[Example]
+    parentage: Parentage | None
+
+    @property
+    def summary(self) -> list[str]:
+        """Four lines: whether to use the rows, and the three answers."""
+        lines = [
+            f"{answer.question.capitalize()}: {ANSWER_WORDS[answer.verdict]}. {answer.reading}"
+            for answer in self.answers
+        ]
+        return [self.headline, *lines]
 
     def __getitem__(self, name: str) -> Figure:
         """Return a figure by its name."""
@@ -127,6 +176,8 @@ class QualityReport:
         Of everything that decides a figure.
     command : str or None
         What repeats it.
+    name : str
+        What the rows are called beside others.
 
     See Also
     --------
@@ -142,10 +193,22 @@ class QualityReport:
     settings: dict[str, Any] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     command: str | None = None
+    name: str = "new rows"
+
+    @property
+    def headline(self) -> str:
+        """One line on all classes."""
+        if len(self.classes) == 1:
+            return self.classes[0].headline
+        usable = [one for one in self.classes if one.verdict in ("good", "caution")]
+        return (
+            f"The new rows of {len(usable)} of {len(self.classes)} classes can be used"
+            f"{', with the care that is said below' if usable else ''}."
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
-        return asdict(self)
+        return asdict(self) | {"headline": self.headline}
 
     def to_json(self) -> str:
         """Return everything as JSON."""
@@ -153,7 +216,7 @@ class QualityReport:
 
     def to_html(self) -> str:
         """Return a page that needs no other file; requires jinja2 (``mgvae[report]``)."""
-        return render("quality.html", {"report": self})
+        return side_by_side([self])
 
 
 def quality(
@@ -162,44 +225,56 @@ def quality(
     *,
     target: Any,
     sources: Any = None,
-    held_out: Any = None,
+    anchors: Any = None,
+    held_out: Any = 0.5,
     sampler: Any = None,
     column_types: Mapping[Any, KindName] | None = None,
     command: str | None = None,
+    name: str = "new rows",
     random_state: Any = 0,
 ) -> QualityReport:
     """Measure the quality of synthetic rows.
 
     .. versionadded:: 0.1
 
+    New rows cannot be judged by the rows that they were made from: exact copies would get the best
+    marks. They are compared with real rows that the sampler never saw. Either such rows are given
+    as ``held_out``; or the sampler is given, and a copy of it learns from a part of each class and
+    is judged by the other part. With neither, what only unseen rows can tell stays unknown.
+
     Parameters
     ----------
-    real, synthetic : array, pandas or polars DataFrame, or pyarrow Table
-        The real rows of all classes, and the new rows alone, with the same columns; or arrays of
-        images, which are compared by their 50 main components.
-    target : name, position, or pair of array-like
-        The column of both that holds the class (its position in arrays); or, if the tables do not
-        hold it, the classes of the real rows and those of the new ones.
-    sources : array-like of int, optional
-        For each new row the row of ``real`` it was made from, -1 for none: the end of a sampler's
-        ``source_indices_``.
-    held_out : table, optional
-        Real rows that the sampler has not seen, with the target as a column or, with a pair, as
-        its third part. New rows should not be closer to the real ones than these are; without
-        them each real row is held out in turn.
-    sampler : fitted sampler, optional
-        Shows its loss curves and settings.
+    real : array, pandas or polars DataFrame, or pyarrow Table
+        The real rows of all classes; or an array of images, which are compared by their 50 main
+        components.
+    synthetic : of the same kind, or None
+        The new rows alone, with the same columns. None takes those of the copy of ``sampler``.
+    target : name, position, or tuple of array-like
+        The column that holds the class (its position in arrays); or, if the tables do not hold it,
+        the classes of the real rows, of the new ones, and of those held out.
+    sources, anchors : array-like of int, optional
+        For each new row its parents, as rows of ``real``, -1 for none: the end of a sampler's
+        ``source_indices_`` (the majority row that guided it) and ``anchor_indices_`` (the minority
+        row that it started from).
+    held_out : table or float, default=0.5
+        Real rows that the sampler has not seen. A number is the part of each class that is held
+        out from a copy of ``sampler``, which is fitted for the figures; 0 fits none.
+    sampler : sampler, optional
+        What made the rows: any over-sampler with ``fit_resample``. A fitted one also shows its
+        loss curves and settings.
     column_types : mapping of column to str, optional
         Kinds of columns that are not what their values suggest, as the samplers take it.
     command : str, optional
         What repeats the run, to be shown.
+    name : str
+        What the rows are called beside others.
     random_state : None, int, RandomState or Generator
-        Draws the rows that are looked at where there are many.
+        Decides which rows are held out, and which are looked at where there are many.
 
     Returns
     -------
     report : QualityReport
-        Figures, with ``to_json`` and ``to_html``.
+        Verdicts and figures, with ``to_json`` and ``to_html``.
 
     See Also
     --------
@@ -213,100 +288,217 @@ def quality(
     >>> X, y = make_classification(300, 4, weights=[0.8], random_state=0)
     >>> sampler = MGVAE(pretrain_steps=20, finetune_steps=20, random_state=0)
     >>> X_new, y_new = (part[300:] for part in sampler.fit_resample(X, y))
-    >>> report = quality(
-    ...     X, X_new, target=(y, y_new), sources=sampler.source_indices_[300:], sampler=sampler
-    ... )
+    >>> report = quality(X, X_new, target=(y, y_new), sampler=sampler)
+    >>> report.classes[0].n_held_out
+    31
     >>> report.classes[0]["copies"].verdict
     'good'
     """
-    tables = _open(real, synthetic, target, column_types)
-    origins = _read_sources(sources, tables)
-    reserve = None if held_out is None else _read_held_out(real, held_out, target, column_types)
-    labels = [str(label) for label in np.unique(tables.labels_new)]
-    unseen = [label for label in labels if label not in tables.labels]
+    for_second, for_classes = seed_sequence(random_state).spawn(2)
+    targets = target if isinstance(target, tuple) else (target, target, target)
+    given = [("real", real, targets[0])]
+    reserve: Any = None
+    second: SecondRows | None = None
+    if held_out is None or isinstance(held_out, Real):
+        second = _second(real, synthetic, targets, sampler, float(held_out or 0), for_second)
+    else:
+        if len(targets) != 3:
+            raise DataError("held_out needs its classes: give them as the third part of target.")
+        reserve = ("held_out", held_out, targets[2])
+    if synthetic is not None:
+        if len(synthetic) == 0:
+            raise DataError("synthetic has no rows, so there is nothing to judge.")
+        given.append(("synthetic", synthetic, targets[1]))
+    elif second is None:
+        raise ParameterError(
+            "synthetic is None, so a sampler must be given that can learn from a part of a class "
+            f"of at least {ENOUGH} rows."
+        )
+    given += [] if second is None else [("synthetic", second.X, second.y)]
+    given += [] if reserve is None else [reserve]
+    tables = _open(given, column_types)
+    rows, made = tables.rows[0], tables.rows[1]
+    labels = [str(label) for label in np.unique(made.labels)]
+    unseen = [label for label in labels if label not in rows.labels]
     if unseen:
         raise DataError(f"synthetic has rows of classes that real has not: {unseen[:10]}.")
+    starts = _read_parents(anchors, "anchors", tables)
+    guides = _read_parents(sources, "sources", tables)
+    settings = resolved_settings(sampler)
+    majority = rows.at(rows.of(majority_of(rows.labels)))
     classes, cut = [], False
-    for label, seeds in zip(labels, seed_sequence(random_state).spawn(len(labels)), strict=True):
+    for label, seeds in zip(labels, for_classes.spawn(len(labels)), strict=True):
         rng = np.random.default_rng(seeds)
-        parts = Parts(tables, label, rng)
-        cut = cut or max(len(parts.all_real), len(parts.all_new)) > MOST
-        columns = measure_columns(tables, parts)
-        seen = None if reserve is None else reserve.encoded_new[reserve.labels_new == label][:MOST]
-        figures = measure(tables, parts, columns, seen, rng)
-        verdict, lines = summarise(figures, label, table=tables.images is None)
+        learned, unseen_rows, new, basis = _three(label, tables, second, reserve is not None)
+        parts = Parts.cut(learned, unseen_rows, new, majority, rng)
+        here = made.of(label)
+        own = made.at(here)
+        cut = cut or max(len(learned), len(own)) > MOST
+        columns = measure_columns(parts, tables.kinds)
+        figures = measure(parts, own, rows, columns, tables.names, tables.kinds, rng)
+        found = answers(figures, settings, held_out=unseen_rows is not None)
+        verdict = overall(found, figures)
+        shown, pairs = view_relations(parts, tables.names, tables.kinds, rng)
         classes.append(
             ClassQuality(
                 label,
-                len(parts.all_real),
-                len(parts.all_new),
+                int((rows.labels == label).sum()),
+                len(own),
+                len(learned),
+                0 if unseen_rows is None else len(unseen_rows),
+                basis,
                 verdict,
-                lines,
+                headline(label, found, verdict),
+                found,
                 figures,
                 columns,
-                examples(tables, parts, origins, rng),
+                shown,
+                pairs,
+                map_rows(parts, rng),
+                examples(tables, made, label, starts, guides, rng),
+                parentage(own, rows, starts[here], guides[here], tables.kinds),
             )
         )
     return QualityReport(
         tables.target,
-        tables.majority,
+        majority_of(rows.labels),
         classes,
-        _notes(tables, cut, held_out is None),
+        _notes(tables, cut),
         _training(sampler),
-        _settings(sampler),
+        settings,
         {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
         command,
+        name,
     )
 
 
-def _open(real: Any, new: Any, target: Any, column_types: Any) -> PairedRows:
-    """Read tables or images."""
-    if len(new) == 0:
-        raise DataError("synthetic has no rows, so there is nothing to judge.")
-    if isinstance(real, np.ndarray) and real.ndim > 2:
-        return open_images(real, np.asarray(new), target)
-    return open_tables(real, new, target, column_types)
+def side_by_side(reports: Sequence[QualityReport]) -> str:
+    """Return one page on the rows of several samplers, judged by the same rules.
+
+    Parameters
+    ----------
+    reports : sequence of QualityReport
+        On rows of the same table; each has a ``name``.
+
+    Returns
+    -------
+    page : str
+        HTML that needs no other file; requires jinja2 (``mgvae[report]``).
+    """
+    values = {"reports": list(reports), "questions": QUESTIONS, "answers": ANSWER_WORDS}
+    return render("quality.html", values)
 
 
-def _read_sources(sources: Any, tables: PairedRows) -> Any:
-    if sources is None:
+def _second(
+    real: Any,
+    synthetic: Any,
+    targets: tuple[Any, ...],
+    sampler: Any,
+    part: float,
+    seeds: np.random.SeedSequence,
+) -> SecondRows | None:
+    """Let a copy of the sampler learn from a part of each class."""
+    if not 0 <= part < 1:
+        raise ParameterError(
+            f"held_out must be a table of real rows, or a part from 0 to 1; got {part}."
+        )
+    if sampler is None or part == 0:
         return None
-    rows = np.asarray(sources)
-    n, most = len(tables.labels_new), len(tables.labels)
+    X, y = (real, targets[0]) if not np.isscalar(targets[0]) else split_target(real, targets[0])
+    y = np.asarray(y)
+    texts = cell_texts(Column("y", y))
+    largest = int(np.unique(texts, return_counts=True)[1].max())
+    if synthetic is None:
+        wanted = {
+            str(label): min(MOST, largest - int(n))
+            for label, n in zip(*np.unique(texts, return_counts=True), strict=True)
+            if n < largest
+        }
+    else:
+        labels = (
+            targets[1] if not np.isscalar(targets[1]) else split_target(synthetic, targets[1])[1]
+        )
+        found = np.unique(cell_texts(Column("y", np.asarray(labels))), return_counts=True)
+        wanted = {str(label): min(MOST, int(n)) for label, n in zip(*found, strict=True)}
+    return second_rows(sampler, X, y, wanted, part, seeds)
+
+
+def _open(given: list[tuple[str, Any, Any]], column_types: Any) -> Tables:
+    """Read tables or images."""
+    real = given[0][1]
+    if isinstance(real, np.ndarray) and real.ndim > 2:
+        return open_images(given)
+    return open_tables(given, column_types)
+
+
+def _three(
+    label: str, tables: Tables, second: SecondRows | None, reserved: bool
+) -> tuple[Rows, Rows | None, Rows, str]:
+    """Return the three samples of a class, and what they are in words."""
+    rows, made, last = tables.rows[0], tables.rows[1], tables.rows[-1]
+    own = rows.of(label)
+    if second is not None:
+        held = np.intersect1d(own, second.held_out)
+        if len(held):
+            learned = np.setdiff1d(own, held)
+            return (
+                rows.at(learned),
+                rows.at(held),
+                last.at(last.of(label)),
+                f"Figures are about a second sampler with the same settings: it learned from "
+                f"{len(learned):,} of the {len(own):,} real rows of the class, and its rows are "
+                f"compared with the other {len(held):,}. The sampler of your rows learned from "
+                "all of them.",
+            )
+    new = made.at(made.of(label))
+    if reserved and len(last.of(label)):
+        return (
+            rows.at(own),
+            last.at(last.of(label)),
+            new,
+            f"New rows are compared with {len(last.of(label)):,} real rows that were held out "
+            f"from the sampler, and with the {len(own):,} that it learned from.",
+        )
+    why = (
+        f"a class of {len(own)} rows is too small to hold a part out"
+        if second is not None or len(own) < ENOUGH
+        else "there are no real rows that the sampler never saw"
+    )
+    return (
+        rows.at(own),
+        None,
+        new,
+        f"New rows are compared with the rows that they were made from only, for {why}: some "
+        "figures cannot be known.",
+    )
+
+
+def _read_parents(given: Any, name: str, tables: Tables) -> NDArray[np.int64]:
+    n, most = len(tables.rows[1]), len(tables.rows[0])
+    if given is None:
+        return np.full(n, -1)
+    rows = np.asarray(given)
     if rows.shape != (n,) or rows.dtype.kind not in "iu" or rows.max(initial=-1) >= most:
         raise DataError(
-            f"sources must name, for each of the {n} synthetic rows, a row of real as a whole "
+            f"{name} must name, for each of the {n} synthetic rows, a row of real as a whole "
             f"number below {most}, or -1; got shape {rows.shape}, {rows.dtype}. A sampler's "
-            "source_indices_ begins with the original rows: leave these out."
+            "source_indices_ and anchor_indices_ begin with the original rows: leave these out."
         )
     return rows.astype(np.int64)
 
 
-def _read_held_out(real: Any, held_out: Any, target: Any, column_types: Any) -> PairedRows:
-    if isinstance(target, tuple):
-        if len(target) != 3:
-            raise DataError("held_out needs its classes: give them as the third part of target.")
-        target = (target[0], target[2])
-    return _open(real, held_out, target, column_types)
-
-
-def _notes(tables: PairedRows, cut: bool, in_turn: bool) -> list[str]:
+def _notes(tables: Tables, cut: bool) -> list[str]:
     notes = []
-    if tables.images is not None:
+    if tables.rows[0].images is not None:
         notes.append("Images are compared by the main components of their pixels.")
     if cut:
         notes.append(
             f"Of classes with more rows, {MOST:,} were drawn for distances and distributions; "
             "exact copies were counted among all."
         )
-    if in_turn:
-        notes.append(
-            "No real rows were held out from the sampler: for privacy each real row is held out in "
-            "turn and compared with the others."
-        )
     left = [
-        f"{real.name} ({kind})"
-        for (real, _), kind in zip(tables.columns, tables.kinds, strict=True)
+        f"{name} ({kind})"
+        for name, kind in zip(tables.names, tables.kinds, strict=True)
         if kind in ("constant", "identifier", "text", "empty")
     ]
     if left:
@@ -333,8 +525,24 @@ def _training(sampler: Any) -> list[TrainingCurve]:
     return stages
 
 
-def _settings(sampler: Any) -> dict[str, Any]:
+def resolved_settings(sampler: Any) -> dict[str, Any]:
+    """Return the parameters of a sampler; of a fitted one, with every ``"auto"`` replaced."""
     if sampler is None:
         return {}
-    parameters = sampler.get_params(deep=False).items()
-    return {k: v if isinstance(v, str | int | float | None) else str(v) for k, v in parameters}
+    settings = dict(sampler.get_params(deep=False))
+    found: dict[str, Any] = {}
+    if hasattr(sampler, "state_"):
+        method = sampler.state_.method.settings
+        found = {one.name: getattr(method, one.name) for one in fields(method)}
+    settings |= {name: value for name, value in found.items() if name in settings}
+    rates = [found.get(f"{stage}_learning_rate") for stage in ("pretrain", "finetune")]
+    if "learning_rate" in settings and None not in rates:
+        settings["learning_rate"] = str(tuple(rates))
+    weights = getattr(sampler, "ewc_weights_", None)
+    if weights:
+        settings["ewc_weight"] = ", ".join(
+            f"{name}: {weight:g}" for name, weight in weights.items()
+        )
+    return {
+        k: v if isinstance(v, str | int | float | None) else str(v) for k, v in settings.items()
+    }

@@ -1,8 +1,9 @@
 """Small drawings as SVG, coloured by the page's style sheet; they hold numbers only, no text."""
 
 from collections.abc import Sequence
+from typing import Any
 
-__all__ = ["curve", "forest", "histogram"]
+__all__ = ["bands", "curve", "forest", "histogram", "spots"]
 
 _WIDTH, _HEIGHT = 240, 80
 
@@ -60,8 +61,8 @@ def forest(middle: float, low: float, high: float, reach: float) -> str:
 
     Examples
     --------
-    >>> forest(0.1, 0.0, 0.2, 0.5).count("<circle")
-    1
+    >>> forest(0.1, 0.0, 0.2, 0.5).count("<path")
+    3
     """
     half = _WIDTH / 2
 
@@ -72,8 +73,61 @@ def forest(middle: float, low: float, high: float, reach: float) -> str:
         _WIDTH, 16,
         f'<path class="line mark" d="M{_short(half)} 0V16"/>'
         f'<path class="line synthetic" d="M{place(low)} 8H{place(high)}"/>'
-        f'<circle class="dot" cx="{place(middle)}" cy="8" r="4"/>',
+        f'<path class="pointer" d="M{place(middle)} 8h0"/>',
     )  # fmt: skip
+
+
+def bands(
+    series: Sequence[tuple[str, Any]],
+    x: tuple[float, float],
+    y: tuple[float, float],
+    diagonal: bool = False,
+) -> str:
+    """Draw curves with their bands on a square of 200 units.
+
+    Parameters
+    ----------
+    series : sequence of (str, object)
+        A CSS class, and a curve with ``xs``, ``ys``, ``low`` and ``high``.
+    x, y : (float, float)
+        What the axes reach from and to.
+    diagonal : bool
+        Whether to draw a dashed line from corner to corner.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> line = SimpleNamespace(xs=[0, 1], ys=[0, 1], low=[0, 0.9], high=[0.1, 1])
+    >>> bands([("c0", line)], (0, 1), (0, 1)).count("<path")
+    2
+    """
+
+    def place(px: float, py: float) -> str:
+        across = (px - x[0]) / (x[1] - x[0]) * 200
+        up = 200 - (py - y[0]) / (y[1] - y[0]) * 200
+        return f"{_short(max(0.0, min(200.0, across)))} {_short(max(0.0, min(200.0, up)))}"
+
+    drawn = ['<path class="line mark" d="M0 200L200 0"/>'] if diagonal else []
+    for name, line in series:
+        if not line.xs:
+            continue
+        upper = [place(*point) for point in zip(line.xs, line.high, strict=True)]
+        lower = [place(*point) for point in zip(line.xs, line.low, strict=True)][::-1]
+        middle = [place(*point) for point in zip(line.xs, line.ys, strict=True)]
+        drawn.append(f'<path class="band {name}" d="M{"L".join(upper + lower)}Z"/>')
+        drawn.append(f'<path class="line {name}" d="M{"L".join(middle)}"/>')
+    return "".join(drawn)
+
+
+def spots(points: Sequence[tuple[float, float]], width: int, height: int) -> str:
+    """Return the path of dots at places from 0 to 1; its line ends are what is seen.
+
+    Examples
+    --------
+    >>> spots([(0.5, 1.0)], 100, 50)
+    'M50 0h0'
+    """
+    return "".join(f"M{_short(x * width)} {_short((1 - y) * height)}h0" for x, y in points)
 
 
 def _svg(width: int, height: int, drawn: str) -> str:

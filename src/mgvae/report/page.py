@@ -44,8 +44,11 @@ def _environment() -> "Environment":
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for draw in (_svg.histogram, _svg.curve, _svg.forest):
+    for draw in (_svg.histogram, _svg.curve, _svg.forest, _svg.bands):
         environment.globals[draw.__name__] = _safe(draw, Markup)
+    environment.globals["spots"] = _svg.spots
+    environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
+    environment.filters["percent"] = lambda share: f"{share:.0%}"
     environment.filters["figure"] = _figure
     environment.globals["words"] = {
         "good": "good", "caution": "caution", "bad": "bad", "unknown": "not measured"

@@ -5,7 +5,7 @@ with the new ones below. What is encoded goes to a file if it is large.
 """
 
 from mgvae.streams._balance import balance_dataset
-from mgvae.streams._in_batches import InBatches, check_output_room
+from mgvae.streams._in_batches import InBatches, anchor_mark, check_output_room
 from mgvae.streams._labels import LabelReader
 
-__all__ = ["InBatches", "LabelReader", "balance_dataset", "check_output_room"]
+__all__ = ["InBatches", "LabelReader", "anchor_mark", "balance_dataset", "check_output_room"]

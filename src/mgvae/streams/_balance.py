@@ -7,7 +7,7 @@ from mgvae.common.disk import working_folder
 from mgvae.errors import DataError, ParameterError
 from mgvae.files import Source, open_source, write_parquet
 from mgvae.samplers import MGVAE, GenerativeSampler, learn, look, make
-from mgvae.streams._in_batches import InBatches, check_output_room
+from mgvae.streams._in_batches import InBatches, anchor_mark, check_output_room
 
 __all__ = ["balance_dataset"]
 
@@ -46,8 +46,9 @@ def balance_dataset(
     only_synthetic : bool
         Whether to leave the original rows out.
     mark : str, optional
-        Name of one more column, with the row of the source, counted from 0, that each new row was
-        made from; it is missing for original rows.
+        Name of one more column, with the majority row of the source, counted from 0, that guided
+        each new row; it is missing for original rows. A second column has the minority row that
+        it started from; its name ends in ``_anchor``.
     folder : path, optional
         Where the temporary folder is made. It takes 4 bytes per encoded number (about as many as
         the table has columns, more with categories) and row, and is removed in the end. The
@@ -115,5 +116,6 @@ def _check_columns(source: Source, target: str, mark: str | None) -> None:
         )
     if len(names) < 2:
         raise DataError(f"{source.name} has no column besides the target {target!r}.")
-    if mark in names:
-        raise ParameterError(f"mark: there is a column {mark!r} already. Choose another name.")
+    for name in [] if mark is None else [mark, anchor_mark(mark)]:
+        if name in names:
+            raise ParameterError(f"mark: there is a column {name!r} already. Choose another name.")

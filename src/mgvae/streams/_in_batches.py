@@ -20,7 +20,7 @@ from mgvae.samplers import Part, Seen
 from mgvae.storage import FittedState
 from mgvae.streams._labels import LabelReader
 
-__all__ = ["InBatches", "check_output_room"]
+__all__ = ["InBatches", "anchor_mark", "check_output_room"]
 
 _IN_MEMORY = 2**26  # bytes of encoded rows that are not worth a file
 
@@ -93,9 +93,11 @@ class InBatches:
         return FileRows.write(blocks, self._n_rows, codec.width, self.folder)
 
     def schema(self, mark: str | None) -> pa.Schema:
-        """Return the columns of the output: those of the input, and the mark."""
+        """Return the columns of the output: those of the input, and the marks of both parents."""
         fields = self.source.schema
-        return fields if mark is None else fields.append(pa.field(mark, pa.int64()))
+        for name in [] if mark is None else [mark, anchor_mark(mark)]:
+            fields = fields.append(pa.field(name, pa.int64()))
+        return fields
 
     def balanced(
         self,
@@ -104,7 +106,7 @@ class InBatches:
         *,
         mark: str | None = None,
         originals: bool = True,
-        also_to: list[tuple[pa.RecordBatch, Positions]] | None = None,
+        also_to: list[tuple[pa.RecordBatch, Positions, Positions]] | None = None,
     ) -> Iterator[pa.RecordBatch]:
         """Iterate over the original rows as they are, and the new ones below.
 
@@ -115,25 +117,29 @@ class InBatches:
         parts : iterable of Part
             The new rows.
         mark : str, optional
-            Name of one more column, with the row that a new one was made from.
+            Name of one more column, with the majority row that guided a new one; the minority row
+            that it started from is in another, see :func:`anchor_mark`.
         originals : bool
             Whether to begin with the original rows.
         also_to : list, optional
-            Where to keep the new rows, without the mark, and the rows that they were made from.
+            Where to keep the new rows, without the marks, and the majority and minority rows that
+            they were made from.
         """
         if originals:
             for batch in self.source.batches():
-                yield self._marked(batch, mark, np.full(batch.num_rows, -1))
+                nobody = np.full(batch.num_rows, -1)
+                yield self._marked(batch, mark, nobody, nobody)
         for part in parts:
             batch = self._new_batch(state, part)
             if also_to is not None:
-                also_to.append((batch, part.sources))
-            yield self._marked(batch, mark, part.sources)
+                also_to.append((batch, part.sources, part.anchors))
+            yield self._marked(batch, mark, part.sources, part.anchors)
 
     def _marked(
-        self, batch: pa.RecordBatch, mark: str | None, sources: Positions
+        self, batch: pa.RecordBatch, mark: str | None, *parents: Positions
     ) -> pa.RecordBatch:
-        marks = [] if mark is None else [pa.array(sources, pa.int64(), mask=sources < 0)]
+        wanted = () if mark is None else parents
+        marks = [pa.array(rows, pa.int64(), mask=rows < 0) for rows in wanted]
         return pa.RecordBatch.from_arrays([*batch.columns, *marks], schema=self.schema(mark))
 
     def _new_batch(self, state: FittedState, part: Part) -> pa.RecordBatch:
@@ -161,6 +167,17 @@ class InBatches:
                 f"source gave {self._n_rows} rows at first and {found} when it was read again. It "
                 "must not change meanwhile; a function must give all batches at every call."
             )
+
+
+def anchor_mark(mark: str) -> str:
+    """Return the name of the column with the minority rows that new ones started from.
+
+    Examples
+    --------
+    >>> anchor_mark("synthetic_source"), anchor_mark("guide")
+    ('synthetic_anchor', 'guide_anchor')
+    """
+    return mark.removesuffix("_source") + "_anchor"
 
 
 def check_output_room(seen: Seen, output: str) -> None:

@@ -63,6 +63,19 @@
     filter(what);
   });
 
+  // what a picture shows
+  all("[data-toggles]").forEach((box) => {
+    const paths = all(`.dots.${box.dataset.toggles}`, box.closest("[data-class]"));
+    box.addEventListener("input", () => paths.forEach((path) => { path.style.display = box.checked ? "" : "none"; }));
+  });
+
+  all("[data-draws]").forEach((box) => {
+    const paths = all(`path.${box.dataset.draws}`, box.closest("[data-curves]"));
+    const draw = () => paths.forEach((path) => { path.style.display = box.checked ? "" : "none"; });
+    box.addEventListener("input", draw);
+    draw();
+  });
+
   // one page of examples at a time
   all(".pager").forEach((pager) => {
     const pages = all("[data-page]", pager);
