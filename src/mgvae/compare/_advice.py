@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mgvae.compare._scores import LOWER_IS_BETTER, METRICS
-from mgvae.experiments.judging import holm, paired_difference
+from mgvae.experiments.judging import Interval, holm, paired_difference
 
 __all__ = ["Recommendation", "recommend"]
 
@@ -112,12 +112,10 @@ def recommend(model: str, scores: Scores, folds: int) -> Recommendation:
     'nothing'
     """
     others = [method for method in scores if method not in ("nothing", _BASELINE)]
-    gains = {
-        (method, metric): _gain(scores, method, metric) for method in others for metric in _JUDGED
-    }
     intervals = {
-        key: paired_difference(gain, np.zeros(len(gain)).tolist(), folds)
-        for key, gain in gains.items()
+        (method, metric): _gain(scores, method, metric, folds)
+        for method in others
+        for metric in _JUDGED
     }
     raised = holm([interval.p_value for interval in intervals.values()])
     sure = {key for key, p in zip(intervals, raised, strict=True) if p < _LEVEL}
@@ -146,13 +144,12 @@ def recommend(model: str, scores: Scores, folds: int) -> Recommendation:
     return Recommendation("nothing", why, _python("nothing", model))
 
 
-def _gain(scores: Scores, method: str, metric: str) -> list[float]:
-    """Return how much better than a tuned threshold a method is, split by split."""
-    sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
-    gain: list[float] = (
-        sign * np.subtract(scores[method][metric], scores[_BASELINE][metric])
-    ).tolist()
-    return gain
+def _gain(scores: Scores, method: str, metric: str, folds: int) -> Interval:
+    """Compute how much better than a tuned threshold a method is."""
+    own, base = scores[method][metric], scores[_BASELINE][metric]
+    if metric in LOWER_IS_BETTER:
+        own, base = base, own
+    return paired_difference(own, base, folds)
 
 
 def _mean_rank(scores: Scores, method: str) -> float:

@@ -6,7 +6,6 @@ found out.
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mgvae.codec import take_rows
+from mgvae.compare._arms import Training, train_arm
 from mgvae.compare._curves import curves
 from mgvae.compare._scores import scores
 from mgvae.errors import DataError, MGVAEError
@@ -24,12 +24,9 @@ from mgvae.experiments.tables import (
     smallest_class,
 )
 
-__all__ = ["CrossValidation", "LeakError", "NotApplicableError"]
+__all__ = ["CrossValidation", "LeakError"]
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
-Predict = Callable[[Floats], tuple[Codes, Floats]]
-Resampler = Callable[[Floats, Codes], tuple[Floats, Codes]]
 
 _KEPT = 5000  # test rows of a split whose probabilities are kept, for their spread over repeats
 
