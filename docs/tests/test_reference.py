@@ -23,6 +23,7 @@ NOT_ASKED = {
 SHOWN_ELSEWHERE = {
     "mgvae.compare.Comparison",
     "mgvae.compare.Difference",
+    "mgvae.compare.Recommendation",
     "mgvae.report.ClassQuality",
     "mgvae.report.ColumnQuality",
     "mgvae.report.Figure",
