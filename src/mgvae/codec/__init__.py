@@ -4,7 +4,7 @@ from mgvae.codec._cells import LEVELS, NUMBERS, cell_numbers, cell_texts
 from mgvae.codec._columns import Column, Table, join_columns
 from mgvae.codec._infer import KindName, NumericScale
 from mgvae.codec._spans import Activation, LikelihoodName, Span
-from mgvae.codec._storage import Fields, plain, unplain
+from mgvae.codec._storage import MOST_TEXT, Fields, plain, unplain
 from mgvae.codec._table_codec import ColumnSummary, TableCodec
 from mgvae.codec.containers import (
     append_labels,
@@ -19,6 +19,7 @@ from mgvae.codec.images import Channels, ImageCodec
 
 __all__ = [
     "LEVELS",
+    "MOST_TEXT",
     "NUMBERS",
     "Activation",
     "Channels",

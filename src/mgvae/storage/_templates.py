@@ -13,8 +13,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from narwhals import dependencies as of
 
-from mgvae.codec import Column
-from mgvae.codec._storage import MOST_TEXT
+from mgvae.codec import MOST_TEXT, Column
 from mgvae.errors import ModelFileError
 
 __all__ = ["KINDS", "describe_template", "same_template", "template"]
