@@ -148,9 +148,9 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     -----
     Members without ``predict_proba`` vote; ``share="auto"`` is then 1.
 
-    The out-of-bag predictions favour new rows by what the shared sampler knows of rows out of a
-    bag. Against nested cross-validation, in which the sampler never sees the rows that judge, the
-    difference was measured by ``benchmarks/out_of_bag.py``: see ``docs/balanced-classifier.md``.
+    The out-of-bag predictions may favour new rows by what the shared sampler knows of rows out of a
+    bag. ``benchmarks/out_of_bag.py`` measures how much, against nested cross-validation in which
+    the sampler never sees the rows that judge.
 
     Examples
     --------
