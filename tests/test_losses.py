@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 from torch.nn import functional as F  # noqa: N812
 
 from mgvae.errors import DataError, ParameterError
-from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss, class_weights
+from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss, LogitAdjustedLoss, class_weights
 
 REDUCTIONS = ["none", "mean", "sum"]
 
@@ -289,3 +289,39 @@ def test_importing_losses_does_not_load_sklearn():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+# ---------------------------------------------------------------- logit adjustment
+
+
+@given(problems())
+def test_logit_adjustment_is_cross_entropy_after_the_prior_correction(problem):
+    """Adding log shares to logits is Bayes' rule from equal shares to the true ones."""
+    logits, target, weight, counts = problem
+    odds = np.exp(logits - logits.max(1, keepdims=True))
+    corrected = odds * counts
+    corrected /= corrected.sum(1, keepdims=True)
+    losses = -np.log(corrected[np.arange(len(target)), target])
+    for reduction in REDUCTIONS:
+        found = LogitAdjustedLoss(counts, weight=weight, reduction=reduction)(
+            torch.from_numpy(logits), torch.from_numpy(target)
+        )
+        expected = reduced(losses, weight[target], reduction)
+        np.testing.assert_allclose(found.numpy(), expected, rtol=1e-5, atol=1e-5)
+
+
+@given(problems())
+def test_without_strength_or_imbalance_logit_adjustment_is_cross_entropy(problem):
+    logits, target, _, counts = problem
+    x, y = torch.from_numpy(logits), torch.from_numpy(target)
+    plain = F.cross_entropy(x, y)
+    torch.testing.assert_close(LogitAdjustedLoss(counts, strength=0.0)(x, y), plain)
+    even = np.full(len(counts), 7)
+    torch.testing.assert_close(LogitAdjustedLoss(even)(x, y), plain, rtol=1e-5, atol=1e-5)
+
+
+def test_logit_adjustment_refuses_what_it_cannot_use():
+    with pytest.raises(ParameterError, match="strength"):
+        LogitAdjustedLoss([1, 2], strength=-1.0)
+    with pytest.raises(DataError, match="2 class_counts"):
+        LogitAdjustedLoss([1, 2])(torch.zeros(1, 3), torch.zeros(1, dtype=torch.int64))

@@ -1,6 +1,6 @@
 """A torch data set that is balanced anew in every epoch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 from torch.utils.data import Dataset, get_worker_info
 
-from mgvae.common.runtime import seed_sequence
+from mgvae.augment import mix, read_geometry
+from mgvae.common.runtime import seed_sequence, torch_generator
 from mgvae.errors import DataError, ParameterError
 from mgvae.samplers import GenerativeSampler
 
@@ -45,10 +46,18 @@ class BalancedDataset(Dataset[tuple[Any, Any]]):
         What the data set does to its samples, to be done to generated ones: from the sampler's
         form, an array, to that of the data set. Without, a generated sample gets the type of the
         data set's first one.
+    augment : dict or None
+        Small changes of images, real and generated, as in :class:`mgvae.TorchClassifier`. Samples
+        must then be tensors (channels, height, width) or (height, width).
+    mixup, cutmix : float
+        Mix each batch with itself, as in :class:`mgvae.TorchClassifier`. Samples must then be
+        tensors of one shape, and a label becomes a vector with the share of every class, which
+        ``torch.nn.CrossEntropyLoss`` takes.
     random_state : None, int, RandomState or Generator
-        Decides the generated samples, together with the order in which batches are asked for. In
-        worker processes, which begin anew in each epoch, the seed that the data loader gives them
-        counts too: give the loader a ``generator`` for the same samples in each run.
+        Decides the generated samples and their changes, together with the order in which batches
+        are asked for. In worker processes, which begin anew in each epoch, the seed that the data
+        loader gives them counts too: give the loader a ``generator`` for the same samples in each
+        run.
 
     See Also
     --------
@@ -81,6 +90,9 @@ class BalancedDataset(Dataset[tuple[Any, Any]]):
         synthetic_share: float = 0.5,
         labels: Sequence[Any] | None = None,
         transform: Callable[[NDArray[Any]], Any] | None = None,
+        augment: Mapping[str, Any] | None = None,
+        mixup: float = 0.0,
+        cutmix: float = 0.0,
         random_state: Any = None,
     ) -> None:
         check_is_fitted(sampler, "classes_")
@@ -88,6 +100,11 @@ class BalancedDataset(Dataset[tuple[Any, Any]]):
             raise ParameterError(
                 f"synthetic_share must lie between 0 and 1; got {synthetic_share!r}."
             )
+        for name, value in (("mixup", mixup), ("cutmix", cutmix)):
+            if not value >= 0:
+                raise ParameterError(f"{name} must be at least 0; got {value!r}.")
+        self._geometry = read_geometry(augment)
+        self.mixup, self.cutmix = mixup, cutmix
         self.dataset = dataset
         self.sampler = sampler
         self.transform = transform
@@ -132,7 +149,40 @@ class BalancedDataset(Dataset[tuple[Any, Any]]):
             like, label = self.dataset[int(self._real[code][0])]
             for place, sample in zip(places, made, strict=True):
                 found[place] = (self._as(sample, like), label)
-        return [found[place] for place in range(len(indices))]
+        return self._augmented([found[place] for place in range(len(indices))], indices)
+
+    def _augmented(
+        self, batch: list[tuple[Any, Any]], indices: Sequence[int]
+    ) -> list[tuple[Any, Any]]:
+        """Change the images of a batch and mix it, as far as asked for."""
+        mixing = self.mixup or self.cutmix
+        if self._geometry is None and not mixing:
+            return batch
+        samples = [sample for sample, _ in batch]
+        if not all(isinstance(sample, torch.Tensor) for sample in samples):
+            raise DataError(
+                "augment, mixup and cutmix need samples that are tensors; the data set gave "
+                f"{type(samples[0]).__name__}. Convert them in the data set and in transform."
+            )
+        X = torch.stack(samples)
+        last = X.ndim == 4 and X.shape[3] in (1, 3, 4) and X.shape[1] not in (1, 3, 4)
+        if (self._geometry is not None or self.cutmix) and (X.ndim not in (3, 4) or last):
+            raise DataError(
+                "augment and cutmix need images, (channels, height, width) or (height, width); "
+                f"the samples have the shape {tuple(X.shape[1:])}."
+            )
+        generator = torch_generator(self._seed([self._position(index) for index in indices]))
+        if self._geometry is not None:
+            images = X.unsqueeze(1) if X.ndim == 3 else X
+            X = self._geometry(images, generator).reshape(X.shape)
+        labels = [label for _, label in batch]
+        if not mixing:
+            return list(zip(X, labels, strict=True))
+        mixed = mix(X, generator, mixup=self.mixup, cutmix=self.cutmix)
+        codes = torch.from_numpy(np.searchsorted(self.classes, np.asarray(labels)))
+        own = torch.nn.functional.one_hot(codes, len(self.classes)).float()
+        shares = mixed.share * own + (1.0 - mixed.share) * own[mixed.partner]
+        return list(zip(mixed.X, shares, strict=True))
 
     def _position(self, index: int) -> int:
         if not -len(self) <= index < len(self):

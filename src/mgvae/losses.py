@@ -7,6 +7,7 @@ With logits :math:`x \in \mathbb R^K` of a row of class :math:`y`, probabilities
     \mathrm{focal} &= -(1 - p_y)^\gamma \log p_y, \\
     \mathrm{LDAM} &= -\log \frac{e^{s(x_y - m_y)}}{e^{s(x_y - m_y)} + \sum_{c \ne y} e^{s x_c}},
     \qquad m_c = m \, (n_c / \min_k n_k)^{-1/4}, \\
+    \mathrm{logit\ adjustment} &= -\log \frac{n_y^\tau e^{x_y}}{\sum_c n_c^\tau e^{x_c}}, \\
     \mathrm{RW:}\ w_c &\propto 1/n_c, \qquad
     \mathrm{CBRW:}\ w_c \propto (1 - \beta)/(1 - \beta^{n_c}), \qquad \sum_c w_c = K.
 
@@ -25,7 +26,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from mgvae.errors import DataError, ParameterError
 
-__all__ = ["CosineLinear", "FocalLoss", "LDAMLoss", "class_weights"]
+__all__ = ["CosineLinear", "FocalLoss", "LDAMLoss", "LogitAdjustedLoss", "class_weights"]
 
 Reduction = Literal["none", "mean", "sum"]
 
@@ -251,11 +252,7 @@ class LDAMLoss(nn.Module):
         x = _at_least_float32(logits)
         _check_multiclass(x, target)
         y = target.long()
-        if x.shape[1] != len(self.margins):
-            raise DataError(
-                f"logits must have one column for each of the {len(self.margins)} class_counts; "
-                f"got {x.shape[1]}."
-            )
+        _check_columns(x, len(self.margins))
         shifted = x.scatter_add(1, y[:, None], -self.margins.to(x)[y][:, None])
         weight = None if self.weight is None else _class_weight(self.weight, x.shape[1], x)
         return F.cross_entropy(self.scale * shifted, y, weight, reduction=self.reduction)
@@ -263,6 +260,75 @@ class LDAMLoss(nn.Module):
     def extra_repr(self) -> str:
         """Show the parameters."""
         return f"scale={self.scale:g}, reduction={self.reduction!r}"
+
+
+class LogitAdjustedLoss(nn.Module):
+    """Cross-entropy of logits that are raised by the logarithm of the class's share.
+
+    The network learns what the logits would be if all classes were equally frequent, so that the
+    largest logit is the class with the best balanced accuracy. At a strength of 1 this is the
+    *balanced softmax*. To have probabilities at the true shares, add ``adjustment`` to the logits
+    before the softmax.
+
+    Parameters
+    ----------
+    class_counts : array-like of shape (n_classes,)
+        Training rows of each class.
+    strength : float, default=1.0
+        Factor on the logarithms (the tau of the formula); 0 is cross-entropy.
+    weight : sequence of float or Tensor, optional
+        One weight for each class.
+    reduction : {"none", "mean", "sum"}, default="mean"
+        ``"mean"`` divides by the sum of the rows' weights, as torch's cross-entropy does.
+
+    References
+    ----------
+    .. [1] A. K. Menon et al., "Long-tail learning via logit adjustment", ICLR 2021.
+    .. [2] J. Ren et al., "Balanced meta-softmax for long-tailed visual recognition", NeurIPS 2020.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from mgvae.losses import LogitAdjustedLoss
+    >>> loss = LogitAdjustedLoss([900, 100])
+    >>> loss(torch.zeros(1, 2), torch.tensor([1]))  # -log 0.1: of 10 rows, one is of class 1
+    tensor(2.3026)
+    """
+
+    adjustment: Tensor
+    weight: Tensor | None
+
+    def __init__(
+        self,
+        class_counts: ArrayLike,
+        strength: float = 1.0,
+        weight: Sequence[float] | NDArray[np.float64] | Tensor | None = None,
+        reduction: Reduction = "mean",
+    ) -> None:
+        super().__init__()
+        if not strength >= 0:
+            raise ParameterError(f"strength must be at least 0; got {strength!r}.")
+        inverse = class_weights(class_counts)
+        shares = (1.0 / inverse) / (1.0 / inverse).sum()
+        self.strength = float(strength)
+        self.reduction = _check_reduction(reduction)
+        self.register_buffer(
+            "adjustment", torch.as_tensor(strength * np.log(shares), dtype=torch.float32)
+        )
+        self.register_buffer("weight", None if weight is None else _check_weight(weight))
+
+    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+        """Compute the loss of ``logits``, shape (n, classes), against class indices ``target``."""
+        x = _at_least_float32(logits)
+        _check_multiclass(x, target)
+        _check_columns(x, len(self.adjustment))
+        weight = None if self.weight is None else _class_weight(self.weight, x.shape[1], x)
+        raised = x + self.adjustment.to(x)
+        return F.cross_entropy(raised, target.long(), weight, reduction=self.reduction)
+
+    def extra_repr(self) -> str:
+        """Show the parameters."""
+        return f"strength={self.strength:g}, reduction={self.reduction!r}"
 
 
 class CosineLinear(nn.Module):
@@ -341,6 +407,14 @@ def _check_multiclass(x: Tensor, target: Tensor) -> None:
             "logits must have the shape (n, classes) and the target must hold n class indices as "
             f"integers; got logits of shape {tuple(x.shape)} and a target of shape "
             f"{tuple(target.shape)} and type {target.dtype}."
+        )
+
+
+def _check_columns(x: Tensor, n_classes: int) -> None:
+    if x.shape[1] != n_classes:
+        raise DataError(
+            f"logits must have one column for each of the {n_classes} class_counts; "
+            f"got {x.shape[1]}."
         )
 
 

@@ -20,10 +20,11 @@ from torch import nn
 from torch.nn import functional as F  # noqa: N812
 
 from mgvae import MGVAE
+from mgvae.augment import mix
 from mgvae.classifiers import TorchClassifier, training
 from mgvae.classifiers.epochs import as_training_rows, fresh_epochs, split
 from mgvae.classifiers.networks import ResNet20
-from mgvae.common.runtime import seed_sequence
+from mgvae.common.runtime import seed_sequence, torch_generator
 from mgvae.errors import DataError, ParameterError
 from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss, class_weights
 from mgvae.metrics import accuracy, geometric_mean, scorers
@@ -563,3 +564,97 @@ def test_a_sampler_that_cannot_generate_is_refused():
     X, y = make_classification(60, random_state=0)
     with pytest.raises(ValueError, match="sampler"):
         TorchClassifier(sampler=SMOTE(), epochs=1).fit(X, y)
+
+
+# ---------------------------------------------------------------- augmentation
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    rows = np.concatenate([np.flatnonzero(y == 3)[:60], np.flatnonzero(y == 8)[:12]])
+    return (X[rows].reshape(-1, 8, 8) / 16).astype(np.float32), y[rows]
+
+
+def test_augmentation_at_zero_strength_changes_no_bit(digits):
+    X, y = digits
+    plain = quick().fit(X, y)
+    still = quick(augment={"shift": 0}, mixup=0.0, cutmix=0.0, defer=0.0).fit(X, y)
+    assert np.array_equal(plain.decision_function(X), still.decision_function(X))
+
+
+@pytest.mark.parametrize("how", [{"augment": {"shift": 1, "flip": True}}, {"mixup": 1.0},
+                                 {"cutmix": 1.0}, {"sampler": "repeat"}])  # fmt: skip
+def test_every_augmentation_does_something_and_the_seed_decides_it(digits, how):
+    X, y = digits
+    first, again = (quick(**how).fit(X, y).decision_function(X) for _ in range(2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, quick().fit(X, y).decision_function(X))
+
+
+def test_the_loss_of_mixtures_is_the_mixture_of_losses():
+    """One step of plain gradient descent from known weights, worked out by hand."""
+    X = np.random.default_rng(0).normal(size=(12, 5))
+    y = np.arange(12) % 3
+    seeds = seed_sequence(0).spawn(6)
+    network = nn.Linear(5, 3).double()
+    model = TorchClassifier(
+        network, epochs=1, batch_size=12, optimizer="sgd", learning_rate=0.1, mixup=1.0,
+        random_state=0,
+    ).fit(X, y)  # fmt: skip
+    order = torch.randperm(12, generator=torch_generator(seeds[2]))
+    mixed = mix(torch.from_numpy(X)[order], torch_generator(seeds[5]), mixup=1.0)
+    own = F.one_hot(torch.from_numpy(y)[order]).double()
+    soft = mixed.share * own + (1 - mixed.share) * own[mixed.partner]
+    F.cross_entropy(network(mixed.X), soft).backward()
+    expected = network.weight - 0.1 * network.weight.grad
+    torch.testing.assert_close(model.network_.weight, expected)
+
+
+def test_repeated_rows_balance_the_classes(digits):
+    X, y = digits
+    codes = (y == 8).astype(np.intp)
+    rows = as_training_rows(
+        X.reshape(len(X), -1), codes, np.ones(len(y)), (8, 8), torch.device("cpu")
+    )
+    epoch = fresh_epochs(rows, None, 0.5, (8, 8), np.random.SeedSequence(0))()
+    assert torch.bincount(epoch.y).tolist() == [60, 60]
+    real = {row.numpy().tobytes() for row in rows.X[rows.y == 1]}
+    shown = [row.numpy().tobytes() for row in epoch.X[epoch.y == 1]]
+    assert {shown.count(row) for row in real} == {5}
+
+
+def test_deferred_weights_begin_late(digits):
+    X, y = digits
+    weighted = {"class_weight": "effective", "epochs": 4}
+    plain = quick(epochs=4).fit(X, y).history_.terms["loss"]
+    late = quick(**weighted, defer=0.5).fit(X, y).history_.terms["loss"]
+    early = quick(**weighted).fit(X, y).history_.terms["loss"]
+    half = len(plain) // 2
+    np.testing.assert_allclose(late[:half], plain[:half], rtol=1e-6)
+    assert late[half] != pytest.approx(plain[half], rel=1e-3)
+    assert early[0] != pytest.approx(plain[0], rel=1e-3)
+
+
+def test_deferred_weights_keep_the_weights_of_rows(digits):
+    X, y = digits
+    own = np.where(np.arange(len(y)) % 2, 3.0, 1.0)
+    plain = quick(epochs=2).fit(X, y, own).history_.terms["loss"]
+    late = quick(epochs=2, class_weight="balanced", defer=0.5).fit(X, y, own)
+    np.testing.assert_allclose(late.history_.terms["loss"][0], plain[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["augment", "cutmix"])
+def test_what_only_images_have_is_refused_for_tables(data, name):
+    X, y = data
+    value = {"shift": 1} if name == "augment" else 1.0
+    with pytest.raises(ParameterError, match=name):
+        quick(**{name: value}).fit(X, y)
+
+
+def test_balanced_softmax_is_told_the_shares_of_the_classes(digits):
+    X, y = digits
+    model = quick(loss="balanced_softmax").fit(X, y)
+    assert np.isfinite(model.predict_proba(X)).all()
+    loss = training.make_loss("balanced_softmax", np.array([60.0, 12.0]), False)
+    torch.testing.assert_close(loss.adjustment.exp(), torch.tensor([60 / 72, 12 / 72]))

@@ -69,6 +69,26 @@ class TestRead:
         ]  # fmt: skip
         assert "40 × 7 pixels" in dict(found.skipped)["cat/tiny.png"]
 
+    @pytest.mark.parametrize(
+        ("sizes", "expected"),
+        [([(28, 28)], (28, 28)), ([(20, 30), (20, 40), (60, 36)], (20, 36)),
+         ([(128, 96)], (64, 48)), ([(9, 300)], (8, 64))],
+    )  # fmt: skip
+    def test_images_keep_their_size_up_to_a_bound(self, tmp_path, sizes, expected):
+        (tmp_path / "a").mkdir()
+        for i, (height, width) in enumerate(sizes):
+            Image.new("L", (width, height)).save(tmp_path / "a" / f"{i}.png")
+        found = read_folder(tmp_path)
+        assert found.images.shape[1:] == expected
+        assert found.native == tuple(np.median(sizes, axis=0))
+
+    def test_the_size_is_that_of_the_upright_image(self, tmp_path):
+        (tmp_path / "a").mkdir()
+        exif = Image.Exif()
+        exif[0x0112] = 6  # to be turned by a quarter
+        Image.new("L", (40, 20)).save(tmp_path / "a" / "1.jpg", exif=exif)
+        assert read_folder(tmp_path).images.shape == (1, 40, 20)
+
     def test_all_grey_files_give_grey_images(self, tmp_path):
         rng = np.random.default_rng(0)
         for name in ("a", "b"):
@@ -216,6 +236,32 @@ class TestCommand:
         assert again[0] == 2
         assert "--force" in again[2]
         assert not (tmp_path / "other").exists()
+
+    def test_minutes_bound_the_steps_which_then_give_the_same_images(self, photos, run, tmp_path):
+        def images(folder):
+            return {p.name: p.read_bytes() for p in folder.rglob("synthetic-*.png")}
+
+        first, again = tmp_path / "first", tmp_path / "again"
+        shared = ["--size", 8, "--seed", 3]
+        code, said, _ = run(photos, "-o", first, *shared, "--minutes", 0.02, "--json")
+        assert code == 0
+        steps = {name: json.loads(said)[name] for name in ("pretrain_steps", "finetune_steps")}
+        assert steps == {"pretrain_steps": 100, "finetune_steps": 50}  # the least there are
+        options = ["--pretrain-steps", 100, "--finetune-steps", 50, "-q"]
+        assert run(photos, "-o", again, *shared, *options)[0] == 0
+        assert images(first) == images(again)
+        assert images(first)
+
+    def test_the_time_is_said_before_training(self, photos, run):
+        code, said, _ = run(photos, "--dry-run")
+        assert code == 0
+        assert "Training will take about" in said
+
+    def test_minutes_and_a_checkpoint_exclude_each_other(self, photos, run, tmp_path):
+        options = ["--minutes", 1, "--checkpoint", tmp_path / "run"]
+        code, _, complaint = run(photos, "-o", tmp_path / "out", *options)
+        assert code == 2
+        assert "--minutes and --checkpoint" in complaint
 
     def test_people_are_told_what_was_skipped(self, run, photos):
         code, said, _ = run(photos, "--dry-run", "--size", 8)

@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy import stats
 
+from mgvae import MGVAE
 from mgvae.codec import Span
 from mgvae.common.rows import MemoryRows
 from mgvae.common.runtime import build, torch_generator
@@ -157,3 +158,15 @@ def test_only_the_rows_that_are_drawn_are_taken(rows):
     watched = Watched()
     pretrain(fresh(), watched, MAJORITY, stage(3), seeds(0))
     assert watched.taken == 3 * (32 + 24)
+
+
+def test_fine_tuning_the_decoder_alone_leaves_every_code_where_it_was():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 4)), np.repeat([0, 1], [70, 20])
+    sampler = MGVAE(random_state=0, pretrain_steps=20, finetune_steps=20, generation="translate")
+    sampler.expert_settings = {"moved": "decoder"}
+    model = sampler.set_params(sampling_strategy={0: 80, 1: 80}).fit(X, y)
+    before, after = (model.state_.generators[code].vae for code in (0, 1))
+    for name, weight in before.state_dict().items():
+        moved = not torch.equal(weight, after.state_dict()[name])
+        assert moved == name.startswith(("decoder", "likelihood")), name

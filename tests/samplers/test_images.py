@@ -112,10 +112,9 @@ class TestMGVAE:
         assert set(seen) == {((3, 9, 12), 3)}
 
     def test_bfloat16_is_nearly_the_same(self, photos):
-        full, reduced = (
-            quick(MGVAE, precision=p, temperature=0.0).fit_resample(*photos)[0][47:].astype(float)
-            for p in ("float32", "bfloat16")
-        )
+        samplers = [quick(MGVAE, temperature=0.0) for _ in range(2)]
+        samplers[1].expert_settings = {"precision": "bfloat16"}
+        full, reduced = (s.fit_resample(*photos)[0][47:].astype(float) for s in samplers)
         assert np.abs(full - reduced).max() > 0.0
         assert np.abs(full - reduced).mean() < 4.0
 
@@ -153,6 +152,39 @@ class TestMGVAE:
         made = s.generate(200, 1).astype(float)
         upright = made.mean(1).std(1) > made.mean(2).std(1)
         assert upright.mean() > 0.8
+
+
+class TestAugmentedFineTuning:
+    def test_without_changes_not_a_bit_changes(self, photos):
+        plain = quick(MGVAE, augment=None).fit_resample(*photos)[0]
+        still = quick(MGVAE, augment={"shift": 0}).fit_resample(*photos)[0]
+        moved = quick(MGVAE, augment={"shift": 1}).fit_resample(*photos)[0]
+        assert np.array_equal(plain, still)
+        assert not np.array_equal(plain, moved)
+
+    def test_a_class_of_one_image_is_learned_in_many_places(self):
+        """One bright square: with shifts the class has it in several places, without in one."""
+        rng = np.random.default_rng(0)
+        X = np.zeros((61, 10, 10), np.uint8)
+        for image in X[:60]:  # the majority has horizontal lines
+            image[rng.integers(10)] = 255
+        X[60, 4:6, 4:6] = 255
+        y = np.repeat([0, 1], [60, 1])
+        brightest = {}
+        for shift in (0, 2):
+            sampler = MGVAE(
+                augment={"shift": shift}, pretrain_steps=300, finetune_steps=300,
+                hidden_sizes=(64, 64), random_state=0,
+            ).fit(X, y)  # fmt: skip
+            made = sampler.generate(300, 1).astype(float)
+            weight = made + 1e-9
+            rows = (weight.sum(2) * np.arange(10)).sum(1) / weight.sum((1, 2))
+            brightest[shift] = rows.std()
+        assert brightest[2] > 2 * brightest[0]
+
+    def test_tables_are_refused(self):
+        with pytest.raises(ParameterError, match=r"augment.*images"):
+            MGVAE(augment={"shift": 1}).fit(np.zeros((9, 3)), np.repeat([0, 1], [6, 3]))
 
 
 class TestBalancedDataset:
@@ -199,6 +231,38 @@ class TestBalancedDataset:
         assert all(torch.equal(a, b) for a, b in zip(one, two, strict=True))
         assert not torch.equal(one[0], other[0])
         assert not torch.equal(one[0].sort(0)[0], one[1].sort(0)[0])
+
+    def test_augmentation_changes_images_and_mixing_gives_shares_of_classes(self, real, sampler):
+        def batch(**how):
+            balanced = BalancedDataset(real, sampler, random_state=0, synthetic_share=0.0, **how)
+            return next(iter(DataLoader(balanced, batch_size=90)))
+
+        plain, labels = batch()
+        still, _ = batch(augment={"shift": 0})
+        assert torch.equal(plain, still)
+        with pytest.raises(DataError, match="channels, height, width"):
+            batch(augment={"shift": 1})  # these photos have their channels last
+        mixed, shares = batch(mixup=1.0)
+        assert torch.equal(shares.sum(1), torch.ones(90))
+        own = torch.nn.functional.one_hot(labels).float()
+        torch.testing.assert_close(shares.mean(0), own.mean(0))  # a permutation loses nobody
+        torch.testing.assert_close(mixed.mean(), plain.mean())
+        assert not torch.equal(mixed, plain)
+
+    def test_images_are_moved_one_by_one(self, photos):
+        X, y = photos
+        grey = torch.from_numpy(X[..., 0] / np.float32(255))
+        codes = torch.from_numpy(np.unique(y, return_inverse=True)[1])
+        sampler = quick(MGVAE).fit(grey.numpy(), codes.numpy())
+        how = {"augment": {"flip": True}, "random_state": 0, "synthetic_share": 0.0}
+        balanced = BalancedDataset(TensorDataset(grey, codes), sampler, **how)
+        seen = [balanced[0][0] for _ in range(20)]
+        own = grey[codes == 0][0]
+        is_self = [torch.equal(x, own) for x in seen]
+        is_mirrored = [torch.equal(x, own.flip(-1)) for x in seen]
+        assert all(a or b for a, b in zip(is_self, is_mirrored, strict=True))
+        assert any(is_self)
+        assert any(is_mirrored)
 
     def test_any_data_set_and_a_transform(self, photos):
         X, y = photos

@@ -63,7 +63,7 @@ def load_celeba(
     folder: str | os.PathLike[str],
     split: Literal["train", "valid", "test"] = "train",
     *,
-    long_tail: Literal["scaled", "paper"] | None = "scaled",
+    long_tail: Literal["scaled", "paper", "fifth"] | None = "scaled",
     size: int = 64,
     random_state: int = 0,
 ) -> CelebaImages:
@@ -80,9 +80,9 @@ def load_celeba(
         The folder.
     split : {"train", "valid", "test"}
         Which part.
-    long_tail : {"scaled", "paper"} or None
+    long_tail : {"scaled", "paper", "fifth"} or None
         Whether to draw the paper's 20,000 black, 10,000 blond, 2,500 bald, 1,000 brown and 200
-        gray, or as many in the same ratio as there are; None gives all.
+        gray, a fifth of each, or as many in the same ratio as there are; None gives all.
     size : int
         Side of the images.
     random_state : int
@@ -118,15 +118,20 @@ def _draw(members: Mapping[str, list[str]], long_tail: str | None, random_state:
     """Choose the images of each class."""
     if long_tail is None:
         return sorted(name for names in members.values() for name in names)
-    if long_tail not in ("scaled", "paper"):
-        raise ParameterError(f'long_tail must be "scaled", "paper" or None; got {long_tail!r}.')
+    if long_tail not in ("scaled", "paper", "fifth"):
+        raise ParameterError(
+            f'long_tail must be "scaled", "paper", "fifth" or None; got {long_tail!r}.'
+        )
     there = {label: len(names) for label, names in members.items()}
     share = min(1.0, *(there[label] / wanted for label, wanted in PAPER_COUNTS.items()))
-    if long_tail == "paper" and share < 1.0:
+    wanted_share = {"scaled": share, "paper": 1.0, "fifth": 0.2}[long_tail]
+    if share < wanted_share:
+        needed = {label: round(wanted_share * n) for label, n in PAPER_COUNTS.items()}
         raise DataError(
-            f"the paper's long tail needs {dict(PAPER_COUNTS)}, but there are {there}. "
+            f"the long tail {long_tail!r} needs {needed}, but there are {there}. "
             'long_tail="scaled" keeps the ratio.'
         )
+    share = wanted_share
     counts = {label: min(n, round(share * PAPER_COUNTS[label])) for label, n in there.items()}
     if not all(counts.values()):
         raise DataError(f"there are too few images for the paper's ratio: {there}.")

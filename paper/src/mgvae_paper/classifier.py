@@ -22,14 +22,12 @@ from mgvae.classifiers import TorchClassifier, training
 from mgvae.classifiers.epochs import TrainingRows, as_training_rows, fresh_epochs
 from mgvae.common.runtime import resolve_device, seed_sequence, threads, torch_generator
 from mgvae.errors import ParameterError
-from mgvae.losses import LDAMLoss, class_weights
+from mgvae.losses import LDAMLoss
 from mgvae.training import History, Player, exponential, train
 from mgvae_paper.methods import find_class
 from mgvae_paper.sampler import Generative
 
 __all__ = ["TrainedClassifier", "train_classifier"]
-
-_SCHEMES = {"rw": "inverse", "cbrw": "effective"}
 
 
 @dataclass(frozen=True)
@@ -92,11 +90,11 @@ def train_classifier(
     estimator = TorchClassifier(**given, random_state=seed)
     estimator._check_parameters()
     counts = np.bincount(y).astype(np.float64)
-    weight = np.ones(len(y))
-    if estimator.loss in ("rw", "cbrw"):
-        weight = class_weights(counts, _SCHEMES[estimator.loss])[y]  # type: ignore[arg-type]
+    class_weight = estimator._class_weights(counts)
+    weight = class_weight[y]
     device = resolve_device(estimator.device)
-    _, for_network, for_order, for_own, for_fresh = seed_sequence(seed).spawn(5)
+    seeds = seed_sequence(seed).spawn(6)
+    _, for_network, for_order, for_own, for_fresh, for_augmentation = seeds
     rows = as_training_rows(_numbers(X), y, weight, X.shape[1:], device)
     plan = estimator._plan()
     with threads(1), training.random_numbers(estimator.network, for_own):
@@ -124,6 +122,8 @@ def train_classifier(
                 network, loss, rows, _held_out(held_out, device), plan,
                 n_classes=len(counts), generator=torch_generator(for_order), callback=None,
                 epoch=_epochs(rows, fresh, X.shape[1:], estimator.borrowed, for_fresh),
+                augmentation=estimator.augmentation(torch_generator(for_augmentation)),
+                class_weight=torch.from_numpy(class_weight),
             )  # fmt: skip
     shown = len(y) if fresh is None else len(counts) * int(counts.max())
     steps = math.ceil(shown / plan.batch_size)

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 from mgvae.errors import ParameterError
 from mgvae_paper.celeba import PAPER_COUNTS, load_celeba
 from mgvae_paper.real_tables import KEEL_TABLES, REAL_TABLES
-from mgvae_paper.sources import PublishedData, find_celeba, read_source
+from mgvae_paper.sources import PublishedData, find_celeba, find_tiles, read_source
+from mgvae_paper.tiles import grouped_parts, load_tiles
 
 __all__ = ["DATASETS", "DataSet", "Protocol", "Split", "split", "split_dataset"]
 
 Protocol = Literal["paper", "clean"]
+LongTail = Literal["scaled", "fifth"]
 Positions = NDArray[np.intp]
 
 _HELD_OUT = 0.2  # of the training rows, for validation; of the molecules, for the test
@@ -65,6 +67,8 @@ DATASETS = {
     "fashionmnist-600": DataSet("fashionmnist", "image", minority=10),
     "fashionmnist-full": DataSet("fashionmnist", "image"),
     "celeba-100": DataSet("celeba", "image"),
+    "celeba-fifth": DataSet("celeba", "image", protocols=("clean",)),
+    "magnetic_tile": DataSet("magnetic_tile", "image", by_group=True, protocols=("clean",)),
     "musk": DataSet("musk", "table", test=200, scale=(-1.0, 1.0)),
     "musk-by-molecule": DataSet(
         "musk", "table", scale=(-1.0, 1.0), by_group=True, protocols=("clean", "folds", "draws")
@@ -119,7 +123,7 @@ def split(
     folder : path, optional
         Where the data sets are, see :func:`mgvae_paper.sources.read_source`.
     size : int
-        Side of CelebA's images.
+        Side of CelebA's images and of magnetic tiles.
 
     Returns
     -------
@@ -133,7 +137,11 @@ def split(
             f"{', '.join(n for n, d in DATASETS.items() if protocol in d.protocols)}."
         )
     if dataset.family == "celeba":
-        return _split_celeba(protocol, seed, folder, size)
+        tail: LongTail = "fifth" if name == "celeba-fifth" else "scaled"
+        return _split_celeba(protocol, seed, folder, size, tail)
+    if dataset.family == "magnetic_tile":
+        tiles = load_tiles(find_tiles(folder), size)
+        return _assemble(tiles.X, tiles.y, *grouped_parts(tiles.y, tiles.groups, seed))
     return split_dataset(dataset, protocol, seed, folder)
 
 
@@ -149,15 +157,18 @@ def split_dataset(
     return _split_table(source, dataset, draw, held_out, scale_on_all=protocol == "paper")
 
 
-def _split_celeba(protocol: Protocol, seed: int, folder: str | Path | None, size: int) -> Split:
+def _split_celeba(
+    protocol: Protocol, seed: int, folder: str | Path | None, size: int, tail: LongTail
+) -> Split:
     """Take CelebA's own parts: no person is in two of them.
 
-    The paper's long tail does not fit what is there; its ratio is kept. The validation part has
+    The paper's long tail does not fit what is there; its ratio is kept, on as many images as there
+    are or on a fifth of the paper's. The validation part has
     the same ratio, the test part has all images.
     """
     found = find_celeba(folder)
     draw = seed if protocol == "clean" else 0
-    train = load_celeba(found, "train", size=size, random_state=draw)
+    train = load_celeba(found, "train", long_tail=tail, size=size, random_state=draw)
     valid = load_celeba(found, "valid", size=size, random_state=draw)
     test = load_celeba(found, "test", size=size, long_tail=None)
     order = {label: code for code, label in enumerate(PAPER_COUNTS)}

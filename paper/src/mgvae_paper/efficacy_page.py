@@ -41,7 +41,8 @@ def write_efficacy_page(store: Store, path: str | Path) -> None:
     """
     path = Path(path)
     command = "Written by `mgvae-paper page efficacy`; `mgvae-paper run efficacy efficacy_ablation "
-    command += "efficacy_images efficacy_ablation_mnist draws` makes the results."
+    command += "efficacy_images efficacy_ablation_mnist draws "
+    command += f"{' '.join(_AUGMENTED)}` makes the results."
     parts = ["# Efficacy", command, *reading_beside(path)]
     parts += draws_parts(store)
     tables = gather(find_table("efficacy"), store)
@@ -56,7 +57,7 @@ def write_efficacy_page(store: Store, path: str | Path) -> None:
     if ablation.datasets:
         parts += ["## Ablations on the tables", "One setting changed at a time."]
         parts += [render(ablation.summary()).rstrip(), *_pairs(ablation)]
-    for name in ("efficacy_images", "efficacy_ablation_mnist"):
+    for name in ("efficacy_images", "efficacy_ablation_mnist", *_AUGMENTED):
         summary = summarise(find_table(name), "clean", store)
         if summary.entries:
             parts += [f"## {summary.table.title}", _IMAGES, *_by_column(summary)]
@@ -64,6 +65,7 @@ def write_efficacy_page(store: Store, path: str | Path) -> None:
     write_parts(parts, path)
 
 
+_AUGMENTED = ("augmented_images", "magnetic_tiles", "celeba_fifth")
 _IMAGES = "Protocol `clean`: see [results](results.md)."
 
 

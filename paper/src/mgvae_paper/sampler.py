@@ -73,8 +73,13 @@ def make_sampler(parameters: Mapping[str, Any], seed: int) -> Any:
     known = signature(sampler_class).parameters
     if "random_state" in known:
         given["random_state"] = seed
+    if issubclass(sampler_class, CVAE):  # a cell that does not say is as published
+        given.setdefault("balanced", False)
+    if issubclass(sampler_class, CGAN):
+        given.setdefault("recipe", "paper")
     if not issubclass(sampler_class, MGVAE):
         return sampler_class(**given)
+    given.setdefault("augment", None)  # as all results before there was such a setting
     if "preset" in given:
         given["recipe"] = given.pop("preset")
     if "likelihood" in given:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mgvae.errors import DataError
 
-__all__ = ["ENVIRONMENT", "PublishedData", "find_celeba", "read_source"]
+__all__ = ["ENVIRONMENT", "PublishedData", "find_celeba", "find_tiles", "read_source"]
 
 ENVIRONMENT = "MGVAE_DATA"
 """The environment variable that names the folder with the data sets."""
@@ -92,6 +92,25 @@ def find_celeba(folder: str | Path | None = None) -> Path:
             f"{ENVIRONMENT}=FOLDER)."
         )
     return Path(root) / "celeba"
+
+
+def find_tiles(folder: str | Path | None = None) -> Path:
+    """Find the archive of magnetic tiles, which :func:`mgvae_paper.tiles.load_tiles` reads.
+
+    Parameters
+    ----------
+    folder : path, optional
+        As in :func:`read_source`.
+    """
+    root = folder or os.environ.get(ENVIRONMENT)
+    archive = None if root is None else Path(root) / "magnetic_tile" / "magnetic_tile_128.zip"
+    if archive is None or not archive.is_file():
+        raise DataError(
+            "The data set 'magnetic_tile' is not at hand. Put its photographs, one folder per "
+            "class, into FOLDER/magnetic_tile/magnetic_tile_128.zip; then say --data FOLDER (or "
+            f"set {ENVIRONMENT}=FOLDER)."
+        )
+    return archive
 
 
 @lru_cache(maxsize=1)

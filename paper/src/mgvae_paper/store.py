@@ -17,7 +17,7 @@ from mgvae_paper.real_tables import KEEL_TABLES
 __all__ = ["collection", "open_store", "read_cell_files"]
 
 _COLLECTIONS = {
-    "images": ("mnist", "fashionmnist", "celeba"),
+    "images": ("mnist", "fashionmnist", "celeba", "magnetic_tile"),
     "tables": ("musk", "water_quality", "isolet"),
     "adbench": (
         "adbench_annthyroid", "adbench_cardio", "adbench_internetads", "adbench_pageblocks",

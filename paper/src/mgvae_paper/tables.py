@@ -145,7 +145,8 @@ def find_table(name: str) -> DeclaredTable:
 _ORDER = (
     "mnist", "fashionmnist", "celeba", "musk", "water_quality", "isolet", "ablation_mnist",
     "lambda_fashionmnist", "upper_bound", "efficacy", "efficacy_ablation",
-    "efficacy_images", "efficacy_ablation_mnist", "draws",
+    "efficacy_images", "efficacy_ablation_mnist", "augmented_images",
+    "magnetic_tiles", "celeba_fifth", "draws",
 )  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def as_samples(
 
 def fresh_epochs(
     rows: TrainingRows,
-    make: Callable[[int, int], NDArray[np.floating]],
+    make: Callable[[int, int], NDArray[np.floating]] | None,
     synthetic_share: float,
     sample_shape: tuple[int, ...],
     seeds: np.random.SeedSequence,
@@ -95,8 +95,8 @@ def fresh_epochs(
     ----------
     rows : TrainingRows
         The real rows.
-    make : callable
-        ``make(n, code)`` gives ``n`` new rows of a class, flat.
+    make : callable or None
+        ``make(n, code)`` gives ``n`` new rows of a class, flat; None repeats real rows only.
     synthetic_share : float
         The part of a smaller class that is generated.
     sample_shape : tuple of int
@@ -110,19 +110,20 @@ def fresh_epochs(
     codes = rows.y.cpu().numpy()
     members = [np.flatnonzero(codes == code) for code in range(int(codes.max()) + 1)]
     largest = max(len(own) for own in members)
+    share = 0.0 if make is None else synthetic_share
     lend = _differences(rows, max(members, key=len), borrowed, rng) if borrowed else None
 
     def epoch() -> TrainingRows:
         parts: list[TrainingRows] = []
         for code, own in enumerate(members):
             first = len(parts)
-            n_real = max(len(own), round((1.0 - synthetic_share) * largest))
+            n_real = max(len(own), round((1.0 - share) * largest))
             if len(own) == largest:
                 n_real = largest
             repeated = np.resize(rng.permutation(own), n_real)
             real = rows.select(repeated)
             parts.append(real)
-            if n_real < largest:
+            if make is not None and n_real < largest:
                 made = make(largest - n_real, code)
                 X = as_samples(made, sample_shape, rows.X.device).to(rows.X)
                 y = rows.y.new_full((len(X),), code)

@@ -13,9 +13,10 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from mgvae.augment import read_geometry
 from mgvae.classifiers import training
 from mgvae.classifiers.epochs import TrainingRows, as_training_rows, fresh_epochs, split
-from mgvae.classifiers.training import NetworkLike, Plan
+from mgvae.classifiers.training import Augmentation, NetworkLike, Plan
 from mgvae.common.progress import progress_bars
 from mgvae.common.runtime import resolve_device, seed_sequence, threads, torch_generator
 from mgvae.errors import DataError, ParameterError
@@ -39,10 +40,11 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``"resnet20"`` is for images. A module is copied and trained from the weights it has. A
         callable is called as ``network(sample_shape, n_classes)`` and gives a fresh module. Either
         must give one output for each class.
-    loss : {"ce", "rw", "cbrw", "focal", "ldam"} or torch.nn.Module, default="ce"
-        Cross-entropy; with classes weighted by 1/n (RW) or by the effective number of rows (CBRW);
-        focal loss with gamma 1; or LDAM, for which a named network ends in a cosine layer. A module
-        is called with logits and class indices, as those of :mod:`mgvae.losses`.
+    loss : str or torch.nn.Module, default="ce"
+        ``"ce"`` is cross-entropy; ``"rw"`` and ``"cbrw"`` weight its classes by 1/n or by the
+        effective number of rows; ``"focal"`` has gamma 1; with ``"ldam"`` a named network ends in a
+        cosine layer; ``"balanced_softmax"`` adjusts the logits by the classes' shares. A module is
+        called with logits and class indices, as those of :mod:`mgvae.losses`.
     hidden_sizes : sequence of int, default=(256, 128)
         Widths of the hidden layers of ``"mlp"``.
     sample_shape : sequence of int, optional
@@ -59,17 +61,29 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Factor on the learning rate after each epoch.
     weight_decay : float, optional
         Strength of the penalty on large weights; by default 2e-4 for ``"resnet20"``, else 0.
-    class_weight : dict, "balanced" or None, default=None
-        Weight of each class, by label (1 for labels not named); ``"balanced"`` is 1/n.
+    class_weight : dict, "balanced", "effective" or None, default=None
+        Weight of each class, by label (1 for labels not named); ``"balanced"`` is 1/n,
+        ``"effective"`` goes by the effective number of rows.
+    defer : float, default=0.0
+        Part of the epochs in which classes do not weigh differently yet (deferred re-weighting).
+        LDAM-DRW is ``loss="ldam", class_weight="effective", defer=0.8``.
+    augment : dict or None, default=None
+        Small changes of the images of every batch: some of ``shift`` (most pixels), ``rotation``
+        (largest angle in degrees), ``scale`` (0.1 is up to a tenth) and ``flip`` (mirrored left to
+        right; not for digits or letters), such as ``{"shift": 2}``.
+    mixup, cutmix : float, default=0.0
+        Mix every batch with itself in another order; the parameter a of Beta(a, a), such as 1. With
+        both, each batch takes one of them. CutMix is for images.
     validation_fraction : float, default=0.0
         Part of every class that is held out to choose the epoch; 0 keeps the last epoch.
     selection : {"geometric_mean", "loss"}, default="geometric_mean"
         What the chosen epoch is best in on the part held out; the earliest of equals is chosen.
     patience : int, optional
         Epochs without a better one after which training stops; by default it runs to the end.
-    sampler : generative sampler of mgvae, default=None
+    sampler : generative sampler of mgvae, "repeat" or None, default=None
         Balances every epoch anew: a copy is fitted on the training rows (not on those held out),
         and each epoch has as many rows of every class as the largest has, with new synthetic rows.
+        ``"repeat"`` repeats real rows instead.
     synthetic_share : float, default=0.5
         The part of a smaller class's rows in an epoch that ``sampler`` makes. The others are real,
         and never fewer than there are.
@@ -150,11 +164,15 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "learning_rate": [Interval(Real, 0, None, closed="neither"), None],
         "lr_decay": [Interval(Real, 0, 1, closed="right")],
         "weight_decay": [Interval(Real, 0, None, closed="left"), None],
-        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "class_weight": [dict, StrOptions({"balanced", "effective"}), None],
+        "defer": [Interval(Real, 0, 1, closed="left")],
+        "augment": [Mapping, None],
+        "mixup": [Interval(Real, 0, None, closed="left")],
+        "cutmix": [Interval(Real, 0, None, closed="left")],
         "validation_fraction": [Interval(Real, 0, 1, closed="left")],
         "selection": [StrOptions({"geometric_mean", "loss"})],
         "patience": [Interval(Integral, 1, None, closed="left"), None],
-        "sampler": [HasMethods(["fit", "generate"]), None],
+        "sampler": [HasMethods(["fit", "generate"]), StrOptions({"repeat"}), None],
         "synthetic_share": [Interval(Real, 0, 1, closed="both")],
         "borrowed": [Interval(Real, 0, None, closed="left")],
         "device": "no_validation",
@@ -177,10 +195,14 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         lr_decay: float = 0.95,
         weight_decay: float | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
+        defer: float = 0.0,
+        augment: Mapping[str, Any] | None = None,
+        mixup: float = 0.0,
+        cutmix: float = 0.0,
         validation_fraction: float = 0.0,
         selection: str = "geometric_mean",
         patience: int | None = None,
-        sampler: GenerativeSampler | None = None,
+        sampler: GenerativeSampler | str | None = None,
         synthetic_share: float = 0.5,
         borrowed: float = 0.0,
         device: "str | torch.device" = "auto",
@@ -199,6 +221,10 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.lr_decay = lr_decay
         self.weight_decay = weight_decay
         self.class_weight = class_weight
+        self.defer = defer
+        self.augment = augment
+        self.mixup = mixup
+        self.cutmix = cutmix
         self.validation_fraction = validation_fraction
         self.selection = selection
         self.patience = patience
@@ -239,13 +265,15 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"sample_shape must multiply to the {self.n_features_in_} columns of X; "
                 f"got {self.sample_shape_}."
             )
+        self._check_images()
         self.classes_, codes = np.unique(y, return_inverse=True)
         counts = np.bincount(codes, weights=weight).astype(np.float64)
-        weight = weight * self._class_weights(counts)[codes]
+        class_weight = self._class_weights(counts)
+        weight = weight * class_weight[codes]
 
         device = resolve_device(self.device)
-        seeds = seed_sequence(self.random_state).spawn(5)
-        for_split, for_network, for_order, for_own, for_sampler = seeds
+        seeds = seed_sequence(self.random_state).spawn(6)
+        for_split, for_network, for_order, for_own, for_sampler, for_augmentation = seeds
         kept, held = split(codes, self.validation_fraction, for_split)
         rows = as_training_rows(X, codes, weight, self.sample_shape_, device)
         learned = rows.select(kept) if len(held) else rows
@@ -274,6 +302,8 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     generator=torch_generator(for_order),
                     callback=callback,
                     epoch=epoch,
+                    augmentation=self.augmentation(torch_generator(for_augmentation)),
+                    class_weight=torch.from_numpy(class_weight),
                 )
         self.network_ = network
         self._scale = loss.scale if isinstance(loss, LDAMLoss) else 1.0  # its logits are cosines
@@ -288,10 +318,12 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Callable[[], TrainingRows]:
         """Fit a copy of the sampler; give a function that balances the rows for an epoch."""
         for_fit, for_rows, for_epochs = seeds.spawn(3)
+        shape = self.sample_shape_
+        if isinstance(self.sampler, str):
+            return fresh_epochs(rows, None, 0.0, shape, for_epochs, self.borrowed)
         sampler = clone(self.sampler)
         if sampler.random_state is None:
             sampler.set_params(random_state=int(for_fit.generate_state(1)[0]))
-        shape = self.sample_shape_
         self.sampler_ = sampler.fit(X.reshape(-1, *shape) if len(shape) > 1 else X, codes)
 
         def make(n: int, code: int) -> NDArray[np.floating]:
@@ -365,13 +397,30 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             logits = training.outputs_of(self.network_, X, self.sample_shape_)
         return self._scale * logits
 
+    def augmentation(self, generator: torch.Generator) -> Augmentation | None:
+        """Return what is done to the samples of every batch, if anything is."""
+        geometry = read_geometry(self.augment)
+        if geometry is None and not self.mixup and not self.cutmix:
+            return None
+        return Augmentation(geometry, self.mixup, self.cutmix, generator)
+
     def _check_parameters(self) -> None:
         self._validate_params()
+        read_geometry(self.augment)
         if self.patience is not None and self.validation_fraction == 0:
             raise ParameterError(
                 f"patience={self.patience} needs rows held out; set validation_fraction to a part "
                 "such as 0.2."
             )
+
+    def _check_images(self) -> None:
+        """Raise if something is asked for that only images can have."""
+        for name in ("augment", "cutmix"):
+            if getattr(self, name) and len(self.sample_shape_) < 2:
+                raise ParameterError(
+                    f"{name}={getattr(self, name)!r} is for images: give X of shape "
+                    "(n, height, width), or name the shape of the flat rows in sample_shape."
+                )
 
     def _plan(self) -> Plan:
         resnet = self.network == "resnet20"
@@ -385,6 +434,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             weight_decay=decay if self.weight_decay is None else self.weight_decay,
             selection=self.selection,
             patience=self.patience,
+            defer=self.defer,
         )
 
     def _class_weights(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -395,6 +445,8 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             weights = class_weights(counts, "effective")
         if self.class_weight == "balanced":
             return weights * class_weights(counts, "inverse")
+        if self.class_weight == "effective":
+            return weights * class_weights(counts, "effective")
         if isinstance(self.class_weight, Mapping):
             labels = self.classes_.tolist()
             unknown = [label for label in self.class_weight if label not in labels]

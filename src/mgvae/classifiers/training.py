@@ -11,15 +11,17 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from mgvae.augment import Geometry, mix
 from mgvae.classifiers.epochs import TrainingRows, as_samples
 from mgvae.classifiers.networks import ResNet20, mlp
 from mgvae.common.runtime import build
 from mgvae.errors import DataError, ParameterError
-from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss, Reduction
+from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss, LogitAdjustedLoss, Reduction
 from mgvae.metrics import geometric_mean
 from mgvae.training import Callback, History, Player, Validation, exponential, train
 
 __all__ = [
+    "Augmentation",
     "Plan",
     "make_loss",
     "make_network",
@@ -45,6 +47,17 @@ class Plan:
     weight_decay: float
     selection: str
     patience: int | None
+    defer: float = 0.0
+
+
+@dataclass(frozen=True)
+class Augmentation:
+    """What is done to the samples of every batch before the network sees them."""
+
+    geometry: Geometry | None
+    mixup: float
+    cutmix: float
+    generator: torch.Generator
 
 
 def make_network(
@@ -92,9 +105,11 @@ def make_loss(loss: str | nn.Module, counts: NDArray[np.float64], by_row: bool) 
         return FocalLoss(reduction=reduction)
     if loss == "ldam":
         return LDAMLoss(counts, reduction=reduction)
+    if loss == "balanced_softmax":
+        return LogitAdjustedLoss(counts, reduction=reduction)
     raise ParameterError(
-        'loss must be "ce", "rw", "cbrw", "focal", "ldam" or a torch module that takes logits and '
-        f"class indices; got {loss!r}."
+        'loss must be "ce", "rw", "cbrw", "focal", "ldam", "balanced_softmax" or a torch module '
+        f"that takes logits and class indices; got {loss!r}."
     )
 
 
@@ -123,27 +138,60 @@ def train_network(
     generator: torch.Generator,
     callback: Callback | None,
     epoch: Callable[[], TrainingRows] | None = None,
+    augmentation: Augmentation | None = None,
+    class_weight: Tensor | None = None,
 ) -> History:
     """Train in place; with held-out rows, give the network back as it was at its best epoch.
 
-    ``epoch`` gives the rows of each epoch, always as many; without it they are ``rows``.
+    Parameters
+    ----------
+    network, loss : torch.nn.Module
+        What is trained, and what it lowers.
+    rows, held_out : TrainingRows
+        What it learns from, and what chooses the epoch.
+    plan : Plan
+        How long and how fast.
+    n_classes : int
+        Outputs of the network.
+    generator : torch.Generator
+        Decides the order of rows.
+    callback : callable or None
+        See :func:`mgvae.training.train`.
+    epoch : callable, optional
+        Gives the rows of each epoch, always as many; without it they are ``rows``.
+    augmentation : Augmentation, optional
+        What is done to each batch.
+    class_weight : Tensor of shape (n_classes,), optional
+        The part of the rows' weights that is put off to the last epochs (``plan.defer``).
     """
     if epoch is not None:
         rows = epoch()
     batches = _batches(len(rows.y), plan.batch_size, generator)
     steps_per_epoch = math.ceil(len(rows.y) / plan.batch_size)
+    first_weighted = round(plan.defer * plan.epochs) * steps_per_epoch
+    early = _without_class_weight(rows, class_weight) if first_weighted else None
 
     def lower(step: int) -> dict[str, Tensor]:
-        nonlocal rows
+        nonlocal rows, early
         if epoch is not None and step and step % steps_per_epoch == 0:
             rows = epoch()
+            early = _without_class_weight(rows, class_weight) if step < first_weighted else None
         picked = next(batches).to(rows.y.device)
-        logits = network(rows.X.index_select(0, picked))
+        weights = early if step < first_weighted else rows.weight
+        weight = None if weights is None else weights.index_select(0, picked)
+        X, y = rows.X.index_select(0, picked), rows.y.index_select(0, picked)
+        share, partner = 1.0, None
+        if augmentation is not None:
+            X, partner, share = _augmented(X, augmentation)
+        logits = network(X)
         if step == 0:
             _check_outputs(logits, len(picked), n_classes)
-        weight = None if rows.weight is None else rows.weight.index_select(0, picked)
-        y = rows.y.index_select(0, picked)
-        return {"loss": _mean_loss(loss, logits, y, weight)}
+        value = _mean_loss(loss, logits, y, weight)
+        if partner is not None and share < 1.0:
+            other = None if weight is None else weight.index_select(0, partner)
+            of_partner = _mean_loss(loss, logits, y.index_select(0, partner), other)
+            value = share * value + (1.0 - share) * of_partner
+        return {"loss": value}
 
     network.train()
     history = train(
@@ -158,6 +206,24 @@ def train_network(
     )
     network.eval()
     return history
+
+
+def _augmented(X: Tensor, how: Augmentation) -> tuple[Tensor, Tensor | None, float]:
+    """Return changed samples, whom each is mixed with, and what share it keeps of its own class."""
+    if how.geometry is not None:
+        X = how.geometry(X, how.generator)
+    if not how.mixup and not how.cutmix:
+        return X, None, 1.0
+    mixed = mix(X, how.generator, mixup=how.mixup, cutmix=how.cutmix)
+    return mixed.X, mixed.partner, mixed.share
+
+
+def _without_class_weight(rows: TrainingRows, class_weight: Tensor | None) -> Tensor | None:
+    """Return the weights that rows have by themselves, with a mean of 1."""
+    if rows.weight is None or class_weight is None:
+        return rows.weight
+    own = rows.weight / class_weight.to(rows.weight)[rows.y]
+    return own / own.mean()
 
 
 def outputs_of(

@@ -12,6 +12,7 @@ from mgvae.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from mgvae import MGVAE
     from mgvae.images import FolderImages
+    from mgvae.methods.mgvae.duration import TrainingPlan
 
 __all__ = ["balance_folder", "refuse_table_options"]
 
@@ -32,6 +33,7 @@ def balance_folder(
     make_sampler: Any,
     strategy: str | None,
     size: int | None,
+    minutes: float | None,
     originals: Literal["copy", "link", "leave"],
     dry_run: bool,
     console: Console,
@@ -54,7 +56,9 @@ def balance_folder(
     strategy : str or None
         What --strategy says.
     size : int or None
-        Side of the images; 64 if None.
+        Side of the images; their own if None, but at most 64.
+    minutes : float or None
+        The most that training shall take.
     originals : {"copy", "link", "leave"}
         What becomes of the originals.
     dry_run : bool
@@ -93,7 +97,7 @@ def balance_folder(
             check_output(model, force=force, option="--save-model")
         if page is not None:
             check_page(page, force=force, option="--report")
-    found = read_folder(source, 64 if size is None else size)
+    found = read_folder(source, size)
     labels, counts = np.unique(found.labels, return_counts=True)
     classes = dict(zip(labels.tolist(), counts.tolist(), strict=True))
     if len(classes) < 2:
@@ -105,6 +109,12 @@ def balance_folder(
     wanted = new_rows(sampler.sampling_strategy, classes)
     report = _describe(source, found, classes, wanted)
     _show(console, report)
+    if any(wanted.values()):
+        plan = sampler.plan(found.images, found.labels, minutes=minutes)
+        if minutes is not None:
+            sampler.set_params(**plan.parameters)
+        report |= {"training_seconds": round(plan.seconds, 1), **plan.parameters}
+        console.print(_plan_text(plan, bounded=minutes is not None))
     if dry_run:
         return report
 
@@ -165,6 +175,7 @@ def _describe(
         "input": str(Path(source)),
         "images": len(found.files),
         "shape": list(found.images.shape[1:]),
+        "native_size": list(found.native),
         "classes": [
             {"label": label, "images": count, "new_images": wanted.get(label, 0)}
             for label, count in largest_first
@@ -179,6 +190,12 @@ def _show(console: Console, report: Mapping[str, Any]) -> None:
 
     shape = " × ".join(map(str, report["shape"]))
     console.print(f"{printable(report['input'])}: {report['images']:,} images, {shape}")
+    native, used = report["native_size"], report["shape"][:2]
+    if native != used:
+        console.print(
+            f"The files have {native[0]} × {native[1]} pixels; new images will have {used[0]} × "
+            f"{used[1]}. --size sets another size, up to 128."
+        )
     for entry in report["classes"]:
         console.print(
             f"  {printable(entry['label'])}: {entry['images']:,}, new {entry['new_images']:,}"
@@ -191,6 +208,14 @@ def _show(console: Console, report: Mapping[str, Any]) -> None:
             console.print(f"  {printable(entry['file'])}: {printable(entry['reason'])}")
         if len(skipped) > _LISTED:
             console.print(f"  ... and {len(skipped) - _LISTED:,} more")
+
+
+def _plan_text(plan: "TrainingPlan", *, bounded: bool) -> str:
+    minutes, seconds = divmod(round(plan.seconds), 60)
+    took = f"{minutes} min {seconds} s" if minutes else f"{seconds} s"
+    steps = f"--pretrain-steps {plan.pretrain_steps} --finetune-steps {plan.finetune_steps}"
+    end = f" The same steps give the same images: {steps}." if bounded else ""
+    return f"Training will take about {took}; --minutes sets another time.{end}"
 
 
 def _skipped_text(found: "FolderImages") -> str:

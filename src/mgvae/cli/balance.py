@@ -1,5 +1,6 @@
 """``mgvae balance``: a table in, a balanced table out; the same for a folder of images."""
 
+import os
 import secrets
 import shlex
 import time
@@ -41,6 +42,7 @@ Examples:
   mgvae balance adult.data --no-header --missing "?" --target c14 -o out.csv
   mgvae balance a.csv -t y --strategy '{"fraud": 5000}' --seed 7 -o b.csv
   zcat a.csv.gz | mgvae balance - -t y --only-synthetic -o - > new.csv
+  mgvae balance photos/ -o balanced/ --minutes 5
   mgvae balance photos/ --size 64 -o balanced/ --checkpoint run/
 
 \b
@@ -168,7 +170,18 @@ def balance(
     output_format: OutputFormat = None,
     csv_formulas: Formulas = "keep",
     size: Annotated[
-        int | None, typer.Option(metavar="PIXELS", help="Images: side, 8 to 128; 64 unless given.")
+        int | None,
+        typer.Option(
+            metavar="PIXELS", help="Images: side, 8 to 128; their own, at most 64, unless given."
+        ),
+    ] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option(metavar="MINUTES", help="Images: the most that training shall take."),
+    ] = None,
+    n_threads: Annotated[
+        int | None,
+        typer.Option("--threads", metavar="N", help="Images: threads; all cores unless given."),
     ] = None,
     network: Annotated[
         Literal["auto", "mlp", "cnn", "residual"] | None, typer.Option(help="Images: the network.")
@@ -238,6 +251,11 @@ def balance(
     if seed is None:
         seed = secrets.randbelow(2**32)
         command += ["--seed", str(seed)]
+    if minutes is not None and checkpoint is not None:
+        raise ParameterError(
+            "--minutes and --checkpoint exclude each other: a run that goes on must take the steps "
+            "that it began with. Say --minutes with --dry-run, and then the steps that it shows."
+        )
     if Path(source).is_dir():
         refuse_table_options(
             {
@@ -270,11 +288,13 @@ def balance(
                     finetune_steps=_read_steps(finetune_steps),
                     device=device,
                     n_jobs=jobs,
+                    n_threads=n_threads or _cores(jobs),
                     checkpoint=_checkpoint(checkpoint, checkpoint_seconds),
                     verbose=not (quiet or json),
                 ),
                 strategy=strategy,
                 size=size,
+                minutes=minutes,
                 originals="leave" if only_synthetic else "link" if link else "copy",
                 dry_run=dry_run,
                 console=Console(quiet=quiet or json, highlight=False, markup=False),
@@ -291,8 +311,10 @@ def balance(
         return
     if target is None:
         raise typer.BadParameter("a table needs it", param_hint="--target")
-    if size is not None or network is not None or link:
-        raise ParameterError("--size, --network and --link are for a folder of images.")
+    if any((size, network, link, minutes, n_threads)):
+        raise ParameterError(
+            "--size, --network, --link, --minutes and --threads are for a folder of images."
+        )
     if not dry_run:
         if output is None:
             raise ParameterError("--output: say where to write, or add --dry-run.")
@@ -362,6 +384,13 @@ def _make_sampler(preset: str | None, **given: Any) -> "MGVAE":
 
     given = {name: value for name, value in given.items() if value is not None}
     return MGVAE(**given) if preset is None else MGVAE.from_preset(preset, **given)
+
+
+def _cores(jobs: int | None) -> int | None:
+    """Return all cores, which convolutions use; none of them where classes go side by side."""
+    if jobs not in (None, 1):
+        return None
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def _seed_of_checkpoint(folder: str, seed: int | None) -> int | None:

@@ -22,6 +22,7 @@ __all__ = [
     "pillow",
     "png_bytes",
     "save_image",
+    "upright_size",
 ]
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
@@ -29,6 +30,7 @@ SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".bmp")
 
 _TINY = 8  # pixels: a shorter side has nothing to learn from
 _MOST = 100_000_000  # pixels: more is an attack or an accident
+_ORIENTATION, _TURNED = 0x0112, (5, 6, 7, 8)  # EXIF's tag, and its values for a quarter turn
 _GREY = ("1", "L", "LA", "La", "I", "I;16", "F")
 
 
@@ -83,6 +85,13 @@ def open_image(file: str | os.PathLike[str] | IO[bytes]) -> "Image":
 def is_grey(image: "Image") -> bool:
     """Return whether an image has no colour, according to its header."""
     return image.mode in _GREY
+
+
+def upright_size(image: "Image") -> tuple[int, int]:
+    """Return the height and width of an opened image, turned as its EXIF data say."""
+    width, height = image.size
+    turned = image.getexif().get(_ORIENTATION) in _TURNED
+    return (width, height) if turned else (height, width)
 
 
 def load_image(image: "Image", size: tuple[int, int], *, grey: bool) -> NDArray[np.uint8]:

@@ -20,11 +20,14 @@ from mgvae.images._files import (
     load_image,
     open_image,
     save_image,
+    upright_size,
 )
 
-__all__ = ["FolderImages", "check_new_folder", "read_folder", "write_folder"]
+__all__ = ["MOST_NATIVE", "FolderImages", "check_new_folder", "read_folder", "write_folder"]
 
 _SIDES = (8, 128)
+MOST_NATIVE = 64
+"""The longer side, in pixels, up to which images keep their size unless another is asked for."""
 
 
 @dataclass(frozen=True)
@@ -41,17 +44,20 @@ class FolderImages:
         Where each was, relative to the folder, with forward slashes.
     skipped : list of (str, str)
         Files that could not be used, and why.
+    native : (int, int)
+        The usual height and width of the files: the median of each.
     """
 
     images: NDArray[np.uint8]
     labels: NDArray[np.str_]
     files: list[str]
     skipped: list[tuple[str, str]]
+    native: tuple[int, int] = (0, 0)
 
 
 def read_folder(
     folder: str | os.PathLike[str],
-    size: int | tuple[int, int] = 64,
+    size: int | tuple[int, int] | None = None,
     *,
     only: str | None = None,
     grey: bool | None = None,
@@ -66,8 +72,10 @@ def read_folder(
     ----------
     folder : path
         The folder.
-    size : int or (int, int)
-        Side, or height and width, of the images wanted; 8 to 128 pixels.
+    size : int, (int, int) or None
+        Side, or height and width, of the images wanted; 8 to 128 pixels. None keeps their size
+        (the median height and width, if they differ), made smaller where a side is longer than
+        64 pixels.
     only : str, optional
         The one class to read.
     grey : bool, optional
@@ -92,11 +100,12 @@ def read_folder(
     ((2, 16, 16), ['cat', 'dog'], ['cat/1.png', 'dog/1.png'])
     """
     root = Path(folder)
-    height, width = size = (size, size) if isinstance(size, int) else size
-    if not all(_SIDES[0] <= side <= _SIDES[1] for side in size):
-        raise ParameterError(
-            f"size must be {_SIDES[0]} to {_SIDES[1]} pixels; got {height} × {width}."
-        )
+    if size is not None:
+        height, width = size = (size, size) if isinstance(size, int) else size
+        if not all(_SIDES[0] <= side <= _SIDES[1] for side in size):
+            raise ParameterError(
+                f"size must be {_SIDES[0]} to {_SIDES[1]} pixels; got {height} × {width}."
+            )
     if not root.is_dir():
         raise DataError(f"{root} is not a folder.")
     names = [name for name in _image_files(root) if "/" in name]
@@ -108,7 +117,7 @@ def read_folder(
             f"{', '.join(SUFFIXES)} files in it."
         )
     skipped: list[tuple[str, str]] = []
-    all_grey, usable = True, []
+    all_grey, usable, sides = True, [], []
     for name in names:
         if not (root / name).is_file():  # a pipe would be waited for, a device might never end
             skipped.append((name, "not a regular file"))
@@ -116,10 +125,13 @@ def read_folder(
         try:
             with open_image(root / name) as image:
                 all_grey &= is_grey(image)
+                sides.append(upright_size(image))
             usable.append(name)
         except UnreadableError as error:
             skipped.append((name, str(error)))
     grey = all_grey if grey is None else grey
+    native = _usual(sides)
+    size = _bounded(native) if size is None else size
     images = np.empty((len(usable), *size) if grey else (len(usable), *size, 3), np.uint8)
     files: list[str] = []
     for name in usable:
@@ -129,7 +141,28 @@ def read_folder(
         except UnreadableError as error:
             skipped.append((name, str(error)))
     labels = np.array([name.partition("/")[0] for name in files], dtype=np.str_)
-    return FolderImages(images[: len(files)], labels, files, sorted(skipped))
+    return FolderImages(images[: len(files)], labels, files, sorted(skipped), native)
+
+
+def _usual(sides: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return the median height and width."""
+    if not sides:
+        return MOST_NATIVE, MOST_NATIVE
+    height, width = np.median(np.array(sides), axis=0).astype(int).tolist()
+    return height, width
+
+
+def _bounded(native: tuple[int, int]) -> tuple[int, int]:
+    """Make a height and width smaller, in proportion, until neither exceeds the bound.
+
+    Examples
+    --------
+    >>> _bounded((28, 28)), _bounded((96, 128)), _bounded((2000, 20))
+    ((28, 28), (48, 64), (64, 8))
+    """
+    factor = min(1.0, MOST_NATIVE / max(native))
+    height, width = (max(_SIDES[0], round(factor * side)) for side in native)
+    return height, width
 
 
 def _image_files(root: Path) -> list[str]:

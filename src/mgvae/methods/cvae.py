@@ -7,9 +7,12 @@ row and to the latent code, and the prior is the standard normal:
           - \log q(z \mid x, y) + \log N(z;\, 0, I) \bigr].
 
 A new row of a class is :math:`x \sim p(x \mid z, y)` with :math:`z \sim N(0, I)`.
+
+As published, batches hold the classes as the rows come. A decoder that hardly ever sees a class
+does well without heeding :math:`y`. With ``balanced``, every batch has all classes equally often.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Literal
@@ -45,6 +48,7 @@ from mgvae.training.checkpoints import StageFile
 __all__ = [
     "CVAESettings",
     "ConditionalVAE",
+    "batches",
     "fit_conditional",
     "generate_conditional",
     "one_hot",
@@ -72,6 +76,7 @@ class CVAESettings:
     clip_norm: float | None = setting(POSITIVE, None, decides="pre-training")
     temperature: float = setting(Interval(Real, 0, None, closed="left"), decides="generation")
     decoder_output: DecoderOutput = setting(choice("mean", "sample"), decides="generation")
+    balanced: bool = setting("boolean", decides="pre-training", before=False)
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,7 @@ class ConditionalVAE:
             for_training,
             job.callback,
             job.file("training"),
+            balanced=settings.balanced,
         )
         vae.requires_grad_(False)
         return Learned(
@@ -177,6 +183,53 @@ def one_hot(codes: NDArray[np.int64], n_classes: int) -> Tensor:
     return functional.one_hot(torch.from_numpy(codes), n_classes).float()
 
 
+def batches(
+    codes: NDArray[np.int64],
+    n_classes: int,
+    n_batch: int,
+    rng: np.random.Generator,
+    *,
+    balanced: bool,
+) -> Callable[[], NDArray[np.int64]]:
+    """Return a function that draws the positions of a batch.
+
+    Parameters
+    ----------
+    codes : ndarray of int of shape (n,)
+        The classes of all rows.
+    n_classes : int
+        How many classes there are.
+    n_batch : int
+        Rows in a batch.
+    rng : numpy.random.Generator
+        Decides them.
+    balanced : bool
+        Whether to draw every class equally often (up to one row), and its rows with replacement;
+        else all rows are drawn alike, without replacement.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> codes = np.array([0, 0, 0, 0, 0, 0, 0, 1])
+    >>> draw = batches(codes, 2, 6, np.random.default_rng(0), balanced=True)
+    >>> np.bincount(codes[draw()])
+    array([3, 3])
+    """
+    if not balanced:
+        return lambda: rng.choice(len(codes), n_batch, replace=False, shuffle=False)
+    order = np.argsort(codes, kind="stable")
+    sizes = np.bincount(codes, minlength=n_classes)
+    present = np.flatnonzero(sizes)
+    starts = sizes.cumsum() - sizes
+
+    def draw() -> NDArray[np.int64]:
+        chosen = rng.permutation(present[np.arange(n_batch) % len(present)])
+        drawn: NDArray[np.int64] = order[starts[chosen] + rng.integers(sizes[chosen])]
+        return drawn
+
+    return draw
+
+
 def fit_conditional(
     vae: VAE,
     rows: EncodedRows,
@@ -186,6 +239,8 @@ def fit_conditional(
     seeds: np.random.SeedSequence,
     callback: Callback | None = None,
     file: StageFile | None = None,
+    *,
+    balanced: bool = False,
 ) -> History:
     """Learn all rows under their classes; the model is changed in place.
 
@@ -205,6 +260,8 @@ def fit_conditional(
         Decides batches and noise.
     callback, file : optional
         See :func:`mgvae.training.train`.
+    balanced : bool
+        Whether a batch has all classes equally often; else they come as the rows come.
 
     Returns
     -------
@@ -217,8 +274,10 @@ def fit_conditional(
     generator = torch_generator(for_noise, device)
     n_batch = min(stage.batch_size, len(rows))
 
+    draw_batch = batches(codes, n_classes, n_batch, rng, balanced=balanced)
+
     def loss(step: int) -> dict[str, Tensor]:  # noqa: ARG001
-        batch = rng.choice(len(rows), n_batch, replace=False, shuffle=False)
+        batch = draw_batch()
         condition = one_hot(codes[batch], n_classes).to(device)
         noise = torch.randn(n_batch, vae.latent_size, generator=generator, device=device)
         x = rows.take(batch).to(device)

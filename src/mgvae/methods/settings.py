@@ -8,7 +8,7 @@ checkpoint is known by, and which settings two models must share to have the sam
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import MISSING, asdict, dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, Literal, Protocol
 
@@ -49,7 +49,7 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 STEPS = [Interval(Integral, 0, None, closed="left"), str]
 
 
-def setting(*rules: Any, decides: Decides) -> Any:
+def setting(*rules: Any, decides: Decides, before: Any = MISSING) -> Any:
     """Declare a field of a settings class.
 
     Parameters
@@ -58,8 +58,10 @@ def setting(*rules: Any, decides: Decides) -> Any:
         What it may be, as in scikit-learn's ``_parameter_constraints``.
     decides : {"pre-training", "fine-tuning", "generation"}
         The first thing that depends on it.
+    before : object, optional
+        Its value in model files that were written before there was such a setting.
     """
-    return field(metadata={"rules": list(rules), "decides": decides})
+    return field(default=before, metadata={"rules": list(rules), "decides": decides})
 
 
 def choice(*words: str) -> StrOptions:
@@ -218,21 +220,25 @@ def make_stage(
 
 
 def count_steps(steps: int | str, n_rows: int, batch_size: int) -> int:
-    """Read a number of steps, or of passes over the rows.
+    """Read a number of steps, or of passes over the rows, which may be bounded.
 
     Examples
     --------
     >>> count_steps("3 epochs", n_rows=250, batch_size=100)
     9
+    >>> count_steps("3 epochs, at most 5 steps", n_rows=250, batch_size=100)
+    5
     """
     if not isinstance(steps, str):
         return int(steps)
-    found = re.fullmatch(r"\s*(\d+)\s*epochs?\s*", steps)
+    found = re.fullmatch(r"\s*(\d+)\s*epochs?(?:,\s*at most\s+(\d+)\s+steps)?\s*", steps)
     if found is None:
         raise ParameterError(
-            f'steps must be a whole number or a text such as "200 epochs"; got {steps!r}.'
+            'steps must be a whole number or a text such as "200 epochs" or "200 epochs, at most '
+            f'8000 steps"; got {steps!r}.'
         )
-    return int(found[1]) * math.ceil(n_rows / batch_size)
+    count = int(found[1]) * math.ceil(n_rows / batch_size)
+    return count if found[2] is None else min(count, int(found[2]))
 
 
 def layer_sizes(hidden_sizes: Sequence[int]) -> list[int]:

@@ -10,18 +10,21 @@ from mgvae.codec import KindName, NumericScale
 from mgvae.codec.samples import CodecOptions, Samples, SampleShape
 from mgvae.methods.cgan import CGANSettings, ConditionalGAN
 from mgvae.methods.settings import check_settings, complete, parameter_rules
-from mgvae.samplers._base import GenerativeSampler, refuse_network
+from mgvae.samplers._base import Auto, GenerativeSampler, refuse_network
 from mgvae.samplers._checkpoint import CheckpointPlace
+from mgvae.samplers._recipes import CGAN_RECIPES
 from mgvae.training import Callback
 
 __all__ = ["CGAN"]
+
+_RULES = parameter_rules(CGANSettings)
 
 
 class CGAN(GenerativeSampler):
     """Over-sample minority classes with a conditional GAN (the paper's OCGAN and OCDCGAN).
 
     A generator and a discriminator, both told the class, play against each other on all rows. With
-    few rows this often fails: a generator whose rows of a class are all alike is reported.
+    few rows this may fail: a generator whose rows of a class are all alike is reported.
 
     .. versionadded:: 0.1
 
@@ -46,12 +49,19 @@ class CGAN(GenerativeSampler):
         Length of the generator's noise.
     batch_size : int, default=128
         Rows per step.
-    steps : int or str, default=1500
+    recipe : {"default", "paper"}, default="default"
+        What ``"auto"`` stands for below: our defaults, or what was published, in which a small
+        class is hardly learned (see :mod:`mgvae.methods.cgan`).
+    steps : int or str, default="auto" (1500)
         Training steps; ``"100 epochs"`` counts passes over the rows.
-    learning_rate : float, default=2e-4
+    learning_rate : float, default="auto" (1e-3; paper 2e-4)
         Adam's learning rate (its betas are 0.5 and 0.999).
-    schedule : {"cosine", "constant"}, default="constant"
+    schedule : {"cosine", "constant"}, default="auto" ("cosine"; paper "constant")
         How the learning rate falls.
+    balanced : bool, default="auto" (True; paper False)
+        Whether every batch has all classes equally often.
+    gradient_penalty : float, default="auto" (0.3; paper 0)
+        Weight of the discriminator's squared slopes at real and at generated rows.
     clip_norm : float or None, default=None
         Largest norm of a gradient.
     on_collapse : {"raise", "warn"}, default="raise"
@@ -88,6 +98,8 @@ class CGAN(GenerativeSampler):
     _parameter_constraints: dict[str, Any] = {  # noqa: RUF012 (scikit-learn's own convention)
         **GenerativeSampler._parameter_constraints,
         **parameter_rules(CGANSettings, auto=False),
+        **{name: _RULES[name] for name in CGAN_RECIPES["default"]},
+        "recipe": [StrOptions(set(CGAN_RECIPES))],
         "scaling": [StrOptions({"quantile", "minmax", "symmetric", "identity"})],
     }
 
@@ -103,9 +115,12 @@ class CGAN(GenerativeSampler):
         hidden_sizes: Sequence[int] = (300, 300),
         noise_size: int = 100,
         batch_size: int = 128,
-        steps: int | str = 1500,
-        learning_rate: float = 2e-4,
-        schedule: str = "constant",
+        recipe: str = "default",
+        steps: int | str | Auto = "auto",
+        learning_rate: float | Auto = "auto",
+        schedule: str | Auto = "auto",
+        balanced: bool | Auto = "auto",
+        gradient_penalty: float | Auto = "auto",
         clip_norm: float | None = None,
         on_collapse: Literal["raise", "warn"] = "raise",
         column_types: Mapping[Any, KindName] | None = None,
@@ -125,9 +140,12 @@ class CGAN(GenerativeSampler):
         self.hidden_sizes = hidden_sizes
         self.noise_size = noise_size
         self.batch_size = batch_size
+        self.recipe = recipe
         self.steps = steps
         self.learning_rate = learning_rate
         self.schedule = schedule
+        self.balanced = balanced
+        self.gradient_penalty = gradient_penalty
         self.clip_norm = clip_norm
         self.on_collapse = on_collapse
         self.column_types = column_types
@@ -142,7 +160,9 @@ class CGAN(GenerativeSampler):
         """Return what learns such samples."""
         if self.network == "dcgan" and len(samples.shape) == 1:
             refuse_network(self.network)
-        return self.method_of(complete(CGANSettings, {}, self.get_params(deep=False)))
+        return self.method_of(
+            complete(CGANSettings, CGAN_RECIPES[self.recipe], self.get_params(deep=False))
+        )
 
     def method_of(self, settings: Mapping[str, Any]) -> ConditionalGAN:
         """Return what learns with given settings, which are complete."""

@@ -55,6 +55,9 @@ class CVAE(GenerativeSampler):
         How the learning rate falls.
     clip_norm : float or None, default=None
         Largest norm of a gradient.
+    balanced : bool, default=True
+        Whether every batch has all classes equally often; as published, they come as the rows
+        come, and a class with few rows is hardly heeded.
     temperature : float, default=1.0
         Factor on the latent noise of new rows.
     decoder_output : {"auto", "mean", "sample"}, default="auto"
@@ -111,6 +114,7 @@ class CVAE(GenerativeSampler):
         learning_rate: float | Auto = "auto",
         schedule: str = "cosine",
         clip_norm: float | None = None,
+        balanced: bool = True,
         temperature: float = 1.0,
         decoder_output: DecoderOutput | Auto = "auto",
         column_types: Mapping[Any, KindName] | None = None,
@@ -136,6 +140,7 @@ class CVAE(GenerativeSampler):
         self.learning_rate = learning_rate
         self.schedule = schedule
         self.clip_norm = clip_norm
+        self.balanced = balanced
         self.temperature = temperature
         self.decoder_output = decoder_output
         self.column_types = column_types

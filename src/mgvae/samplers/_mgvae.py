@@ -7,18 +7,23 @@ from typing import Any, Literal, Self
 import torch
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from mgvae.augment import read_geometry
 from mgvae.codec import KindName
 from mgvae.codec.samples import CodecOptions, Samples, SampleShape
+from mgvae.common.runtime import threads
 from mgvae.errors import ParameterError
 from mgvae.methods.method import Workers
+from mgvae.methods.mgvae.duration import TrainingPlan, make_plan
 from mgvae.methods.mgvae.generators import GenerationMode
 from mgvae.methods.mgvae.method import MajorityGuided
 from mgvae.methods.mgvae.settings import MGVAESettings
 from mgvae.methods.settings import check_settings, complete, is_auto, parameter_rules
-from mgvae.networks import Network, Precision
+from mgvae.networks import Network
 from mgvae.samplers._base import Auto, GenerativeSampler, refuse_network
 from mgvae.samplers._checkpoint import CheckpointPlace
-from mgvae.samplers._recipes import MGVAE_DEFAULTS, RECIPES, family_of
+from mgvae.samplers._in_memory import InMemory
+from mgvae.samplers._recipes import MGVAE_DEFAULTS, RECIPES, defaults_of, family_of
+from mgvae.samplers._way import look, make_job
 from mgvae.training import Callback
 
 __all__ = ["MGVAE"]
@@ -66,15 +71,21 @@ class MGVAE(GenerativeSampler):
         rows, with a fifth of them held out, takes the weight under which these are told best from
         majority rows, and then learns from all rows. A smaller class takes the middle one,
         images with convolutions 0.1. See ``ewc_weights_``.
-    pretrain_steps : int or str, default="auto" (500; images 8000, with convolutions 4000)
-        Steps on the majority (the paper's T1); ``"200 epochs"`` counts passes over its rows; 0
-        leaves pre-training (and the penalty, which needs it) out.
-    finetune_steps : int or str, default="auto" (200; images 600, with convolutions 400)
+    pretrain_steps : int or str, default="auto" (500; images "100 epochs, at most 8000 steps", with
+        convolutions "60 epochs, at most 3000 steps")
+        Steps on the majority (the paper's T1); ``"200 epochs"`` counts passes over its rows, and
+        may be bounded as shown; 0 leaves pre-training (and the penalty, which needs it) out.
+    finetune_steps : int or str, default="auto" (200; images 600, with convolutions 300)
         Steps on a minority class (the paper's T2), likewise.
     early_stopping : bool or float, default=False
         Hold out a part of a minority class of at least 25 rows, stop fine-tuning when its
         likelihood no longer rises, and keep the best model. True holds out a fifth; a float is the
         part.
+    augment : dict or None, default="auto" (images: shifts by up to 7 % of the side)
+        Small changes of the minority's images in fine-tuning, other ones in every step, so that a
+        class of few images is not learned by heart: some of ``shift`` (most pixels), ``rotation``
+        (largest angle in degrees), ``scale`` (0.1 is up to a tenth) and ``flip`` (mirrored left to
+        right). None leaves them as they are.
     sample_shape : sequence of int, "channels_first", "channels_last" or None, default=None
         (H, W), (H, W, C) or (C, H, W): X has one row per image. Arrays with three or four axes are
         images anyway; for those, a word says where the channels are if the shape does not.
@@ -103,9 +114,6 @@ class MGVAE(GenerativeSampler):
         Rows per step; all of a class that has fewer.
     learning_rate : float or (float, float), default="auto" ((2e-3, 1e-3); images (1e-3, 3e-3))
         Adam's learning rates at the start: on the majority, and on a minority class.
-    precision : {"float32", "bfloat16"}, default="float32"
-        Whether networks compute in bfloat16. That pays on GPUs and on processors with instructions
-        for it, and costs much on others.
     device : str or torch.device, default="auto"
         ``"auto"`` takes a GPU when there is one.
     devices : int or "torchrun", default=1
@@ -195,7 +203,7 @@ class MGVAE(GenerativeSampler):
             for name in (
                 "generation", "temperature", "rejection", "ewc_weight", "pretrain_steps",
                 "finetune_steps", "n_exemplars", "network", "network_width", "hidden_sizes",
-                "latent_size", "batch_size", "precision",
+                "latent_size", "batch_size", "augment",
             )
         },
         "learning_rate": [*_RULES["pretrain_learning_rate"], "array-like"],
@@ -222,6 +230,7 @@ class MGVAE(GenerativeSampler):
         pretrain_steps: int | str | Auto = "auto",
         finetune_steps: int | str | Auto = "auto",
         early_stopping: bool | float = False,
+        augment: Mapping[str, Any] | Auto | None = "auto",
         sample_shape: SampleShape | None = None,
         identifiers: Literal["new", "missing"] = "new",
         recipe: str = "default",
@@ -232,7 +241,6 @@ class MGVAE(GenerativeSampler):
         latent_size: int | Auto = "auto",
         batch_size: int | Auto = "auto",
         learning_rate: float | tuple[float, float] | Auto = "auto",
-        precision: Precision = "float32",
         device: str | torch.device = "auto",
         devices: int | Literal["torchrun"] = 1,
         n_jobs: int | None = None,
@@ -251,6 +259,7 @@ class MGVAE(GenerativeSampler):
         self.pretrain_steps = pretrain_steps
         self.finetune_steps = finetune_steps
         self.early_stopping = early_stopping
+        self.augment = augment
         self.sample_shape = sample_shape
         self.identifiers = identifiers
         self.recipe = recipe
@@ -261,7 +270,6 @@ class MGVAE(GenerativeSampler):
         self.latent_size = latent_size
         self.batch_size = batch_size
         self.learning_rate = learning_rate
-        self.precision = precision
         self.device = device
         self.devices = devices
         self.n_jobs = n_jobs
@@ -307,7 +315,12 @@ class MGVAE(GenerativeSampler):
         family = family_of(samples, self.network)
         if family == "table" and self.network in ("cnn", "residual"):
             refuse_network(self.network)
-        defaults = {**MGVAE_DEFAULTS[family], **RECIPES[self.recipe]}
+        if family == "table" and self.augment not in ("auto", None):
+            raise ParameterError(
+                f"augment={self.augment!r} is for images. For images with one row each set "
+                "sample_shape=(H, W, C); for tables leave augment out."
+            )
+        defaults = {**defaults_of(family, samples.shape), **RECIPES[self.recipe]}
         given = self.get_params(deep=False) | self._learning_rates() | self._holding_out()
         return self.method_of(complete(MGVAESettings, defaults, {**given, **self.expert_settings}))
 
@@ -315,6 +328,7 @@ class MGVAE(GenerativeSampler):
         """Return what learns with given settings, which are complete."""
         found = MGVAESettings(**settings)
         check_settings(found)
+        read_geometry(found.augment)
         if found.prior == "standard" and found.generation != "translate":
             raise ParameterError(
                 f"generation={found.generation!r} draws exemplars from the majority mixture, which "
@@ -333,6 +347,43 @@ class MGVAE(GenerativeSampler):
             image_likelihood=known["image_likelihood"],
             scaling=known["scaling"],
         )
+
+    def plan(self, X: Any, y: Any, *, minutes: float | None = None) -> TrainingPlan:
+        """Say how long a fit will take, and how many steps fit into some minutes.
+
+        A few steps of each stage are taken and timed. The clock decides nothing in ``fit`` itself:
+        set the plan's steps as parameters, and the same steps give the same bits anywhere.
+
+        Parameters
+        ----------
+        X, y
+            As for :meth:`fit`.
+        minutes : float, optional
+            The most that training shall take. Steps are only made fewer, in the same proportion
+            in all stages.
+
+        Returns
+        -------
+        plan : TrainingPlan
+            ``seconds`` that training takes, and the ``parameters`` to set.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from mgvae import MGVAE
+        >>> X = np.random.default_rng(0).random((60, 8, 8), dtype=np.float32)
+        >>> sampler = MGVAE(random_state=0)
+        >>> plan = sampler.plan(X, np.repeat([0, 1], [50, 10]), minutes=0.05)
+        >>> sampler = sampler.set_params(**plan.parameters)
+        """
+        if minutes is not None and not minutes > 0:
+            raise ParameterError(f"minutes must be greater than 0; got {minutes!r}.")
+        given = InMemory(X, y, type(self).__name__)
+        seen = look(self, given)
+        method = self.make_method(seen.samples)
+        job = make_job(self, given, seen)
+        with threads(self.n_threads):
+            return make_plan(method, job, None if minutes is None else 60.0 * minutes)
 
     def workers(self) -> Workers:
         """Return who computes."""

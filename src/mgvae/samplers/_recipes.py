@@ -12,7 +12,16 @@ from typing import Any, Literal
 from mgvae.codec.samples import Samples
 from mgvae.networks import is_small
 
-__all__ = ["CVAE_DEFAULTS", "MGVAE_DEFAULTS", "RECIPES", "Defaults", "Family", "family_of"]
+__all__ = [
+    "CGAN_RECIPES",
+    "CVAE_DEFAULTS",
+    "MGVAE_DEFAULTS",
+    "RECIPES",
+    "Defaults",
+    "Family",
+    "defaults_of",
+    "family_of",
+]
 
 Family = Literal["table", "small image", "image"]
 Defaults = Mapping[str, Mapping[str, Any]]
@@ -26,6 +35,21 @@ def family_of(samples: Samples, network: Any) -> Family:
     return "small image" if small else "image"
 
 
+def defaults_of(family: Family, shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return what ``"auto"`` stands for in :class:`mgvae.MGVAE`, for samples of a shape.
+
+    Examples
+    --------
+    >>> defaults_of("small image", (1, 28, 28))["augment"]
+    {'shift': 2}
+    """
+    defaults = dict(MGVAE_DEFAULTS[family])
+    if family != "table":
+        defaults["augment"] = {"shift": max(1, round(_SHIFT * min(shape[1:])))}
+    return defaults
+
+
+_SHIFT = 0.07  # of the shorter side: 2 of 28 pixels
 _ALL: dict[str, Any] = {
     "prior": "majority",
     "posterior_variance": "head",
@@ -41,6 +65,8 @@ _ALL: dict[str, Any] = {
     "table_likelihood": "gaussian",
     "image_likelihood": "bernoulli",
     "scaling": "quantile",
+    "augment": None,
+    "moved": "all",
 }
 
 MGVAE_DEFAULTS: Defaults = MappingProxyType(
@@ -71,7 +97,7 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
             "hidden_sizes": (300, 300),
             "latent_size": 40,
             "batch_size": 128,
-            "pretrain_steps": 8000,
+            "pretrain_steps": "100 epochs, at most 8000 steps",
             "finetune_steps": 600,
             "pretrain_learning_rate": 1e-3,
             "finetune_learning_rate": 3e-3,
@@ -87,8 +113,8 @@ MGVAE_DEFAULTS: Defaults = MappingProxyType(
             "hidden_sizes": (300, 300),
             "latent_size": 40,
             "batch_size": 64,
-            "pretrain_steps": 4000,
-            "finetune_steps": 400,
+            "pretrain_steps": "60 epochs, at most 3000 steps",
+            "finetune_steps": 300,
             "pretrain_learning_rate": 1e-3,
             "finetune_learning_rate": 3e-3,
             "temperature": 1.0,
@@ -127,6 +153,26 @@ CVAE_DEFAULTS: Defaults = MappingProxyType(
 )
 """The same for :class:`mgvae.CVAE`."""
 
+CGAN_RECIPES: Defaults = MappingProxyType(
+    {
+        "default": {
+            "balanced": True,
+            "gradient_penalty": 0.3,
+            "steps": 1500,
+            "learning_rate": 1e-3,
+            "schedule": "cosine",
+        },
+        "paper": {
+            "balanced": False,
+            "gradient_penalty": 0.0,
+            "steps": 1500,
+            "learning_rate": 2e-4,
+            "schedule": "constant",
+        },
+    }
+)
+"""What ``"auto"`` stands for in :class:`mgvae.CGAN`, by its recipe."""
+
 _PUBLISHED: dict[str, Any] = {
     "posterior_variance": "shared",
     "leave_one_out": False,
@@ -146,6 +192,7 @@ _PUBLISHED: dict[str, Any] = {
     "generation": "translate",
     "temperature": 1.0,
     "decoder_output": "mean",
+    "augment": None,
 }
 
 RECIPES: Mapping[str, Mapping[str, Any]] = MappingProxyType(

@@ -33,7 +33,7 @@ from mgvae.storage import FittedState
 if TYPE_CHECKING:
     from mgvae.samplers._base import GenerativeSampler
 
-__all__ = ["Given", "Seen", "learn", "look", "make", "rows_to_make"]
+__all__ = ["Given", "Seen", "learn", "look", "make", "make_job", "rows_to_make"]
 
 
 class Given(Protocol):
@@ -100,23 +100,18 @@ def learn(sampler: "GenerativeSampler", given: Given, seen: Seen) -> np.random.S
     seeds : numpy.random.SeedSequence
         For :func:`make`.
     """
-    method, workers = sampler.make_method(seen.samples), sampler.workers()
-    device, root = resolve_device(sampler.device), seed_sequence(sampler.random_state)
-    team = outer_team(workers, device)
-    root = root if team is None else team.from_first(root)
-    members = [np.flatnonzero(seen.codes == code) for code in range(len(seen.classes))]
-    majority = int(np.argmax([len(rows) for rows in members]))
-    names = [str(label) for label in seen.classes]
-    layout = DataLayout(seen.samples.shape, seen.samples.codec.spans, names, majority)
-    targets = [c for c, label in enumerate(seen.classes) if seen.new_rows.get(label, 0) > 0]
-    rows = given.encode(seen.samples) if targets else MemoryRows(torch.empty(0, 0))
-    job = Job(layout, rows, members, targets, device, root, workers)
+    method = sampler.make_method(seen.samples)
+    job = make_job(sampler, given, seen)
+    layout, members, targets, workers = job.layout, job.members, job.targets, job.workers
+    team = outer_team(workers, job.device)
+    if team is not None:
+        job = replace(job, seeds=team.from_first(job.seeds))
     if sampler.checkpoint is not None and targets:
         job = open_checkpoint(sampler, method, job, seen.new_rows, team)
     for_training, for_resampling, for_later = job.seeds.spawn(3)
     learned = Learned({}, [])
     if targets and not seen.samples.codec.width:
-        learned = Learned({code: Unvaried(members[majority]) for code in targets}, [])
+        learned = Learned({code: Unvaried(job.majority) for code in targets}, [])
     elif targets:
         with (
             enough_memory("training", SMALLER),
@@ -142,6 +137,18 @@ def learn(sampler: "GenerativeSampler", given: Given, seen: Seen) -> np.random.S
         setattr(sampler, name, value)
     seen.samples.validate(sampler, given.sample, reset=True)
     return for_resampling
+
+
+def make_job(sampler: "GenerativeSampler", given: Given, seen: Seen) -> Job:
+    """Encode the rows, and say what is to be learned from them."""
+    members = [np.flatnonzero(seen.codes == code) for code in range(len(seen.classes))]
+    majority = int(np.argmax([len(rows) for rows in members]))
+    names = [str(label) for label in seen.classes]
+    layout = DataLayout(seen.samples.shape, seen.samples.codec.spans, names, majority)
+    targets = [c for c, label in enumerate(seen.classes) if seen.new_rows.get(label, 0) > 0]
+    rows = given.encode(seen.samples) if targets else MemoryRows(torch.empty(0, 0))
+    device, root = resolve_device(sampler.device), seed_sequence(sampler.random_state)
+    return Job(layout, rows, members, targets, device, root, sampler.workers())
 
 
 def make(

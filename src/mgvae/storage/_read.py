@@ -26,7 +26,7 @@ from mgvae.methods.method import DataLayout, Method, RowGenerator, Unvaried
 from mgvae.storage._plain import lower, restore_settings
 from mgvae.storage._state import FittedState
 from mgvae.storage._templates import KINDS, template
-from mgvae.storage._upgrade import Named, upgrade
+from mgvae.storage._upgrade import Named, move_parameters, upgrade
 
 __all__ = ["SCHEMA_VERSION", "Revived", "Sampler", "load_sampler", "read_model", "revive"]
 
@@ -114,7 +114,7 @@ def _revive(file: ModelFile, classes: Classes) -> Revived:
         wanted = " or a ".join(classes)
         _refuse(f"it holds a {name!r:.40}, not a {wanted}")
     tensors = dict(file.tensors)
-    named = _named(version, name, given)
+    named = move_parameters(name, _named(version, name, given))
     sampler = _sampler(classes[name], named)
     method = sampler.method_of(named.method)
     if len(getattr(method.settings, "hidden_sizes", ())) > _MOST_LAYERS:

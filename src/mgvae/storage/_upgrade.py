@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from mgvae.errors import ModelFileError
 
-__all__ = ["Named", "upgrade"]
+__all__ = ["Named", "move_parameters", "upgrade"]
 
 
 class Named(NamedTuple):
@@ -49,6 +49,9 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 
 _UNSAID = {1: {"MGVAE": {"generation": "translate"}}}
 """What files of version 1 did without saying so."""
+
+_NO_PARAMETERS = {"MGVAE": {"precision": "float32"}}
+"""Settings that were parameters of a constructor in some files of every version, with defaults."""
 
 _EXPERT = (
     "prior", "posterior_variance", "leave_one_out", "n_remembered", "schedule", "clip_norm",
@@ -102,3 +105,19 @@ def upgrade(
     method = {k: v for k, v in complete.items() if k not in ("likelihood", "scaling")}
     method["ewc_candidates"] = (0.0, 1.0, 100.0)  # for learning only
     return Named(parameters, expert, method)
+
+
+def move_parameters(name: str, named: Named) -> Named:
+    """Make an expert setting of what is no longer a parameter, unless it has its default.
+
+    Examples
+    --------
+    >>> move_parameters("MGVAE", Named({"precision": "bfloat16"}, {}, {})).expert
+    {'precision': 'bfloat16'}
+    """
+    parameters, expert = dict(named.parameters), dict(named.expert)
+    for setting, default in _NO_PARAMETERS.get(name, {}).items():
+        value = parameters.pop(setting, default)
+        if value not in (default, "auto"):
+            expert[setting] = value
+    return Named(parameters, expert, named.method)

@@ -13,7 +13,7 @@ from mgvae.common.rows import EncodedRows, Positions
 from mgvae.common.runtime import enough_memory, threads
 from mgvae.errors import DivergenceError, ResourceError
 from mgvae.methods.method import SMALLER
-from mgvae.methods.mgvae.learning import finetune
+from mgvae.methods.mgvae.learning import Augmented, finetune
 from mgvae.methods.mgvae.settings import MGVAESettings
 from mgvae.methods.mgvae.weight import ENOUGH, choose_ewc_weight, hold_out
 from mgvae.methods.settings import Stage
@@ -55,6 +55,7 @@ class ClassWork(NamedTuple):
     n_threads: int | None
     file: StageFile | None
     team: Team | None
+    augmented: Augmented | None = None
 
 
 class Tuned(NamedTuple):
@@ -87,7 +88,8 @@ def finetune_classes(
 
 def _finetune_class(work: ClassWork, callback: Callback | None) -> Tuned:
     """Fine-tune a copy of the pre-trained model on one class."""
-    pretrained, rows, minority, majority, name, seeds, stage, settings, n_threads, file, team = work
+    pretrained, rows, minority, majority, name, seeds, stage, settings = work[:8]
+    n_threads, file, team, augmented = work[8:]
     fisher = pretrained.fisher
     vae = copy.deepcopy(pretrained.vae)
     for_training, for_held_out, for_choice = seeds.spawn(3)
@@ -97,7 +99,8 @@ def _finetune_class(work: ClassWork, callback: Callback | None) -> Tuned:
             weight = choose_ewc_weight(
                 pretrained.vae, fisher, rows, minority, majority, stage, for_choice,
                 candidates=settings.ewc_candidates, fraction=settings.validation_fraction,
-                patience=settings.patience, team=team,
+                patience=settings.patience, augmented=augmented, moved=settings.moved,
+                team=team,
             )  # fmt: skip
         weight = weight if team is None else team.from_first(weight)
     consolidation = Consolidation(vae, fisher, weight) if fisher is not None else None
@@ -113,8 +116,9 @@ def _finetune_class(work: ClassWork, callback: Callback | None) -> Tuned:
         ):
             history = finetune(
                 vae, rows, minority, majority, stage, for_training,
-                consolidation=consolidation, early_stopping=early_stopping,
-                name=f"fine-tuning of class {name}", callback=callback, file=file, team=team,
+                consolidation=consolidation, early_stopping=early_stopping, augmented=augmented,
+                moved=settings.moved, name=f"fine-tuning of class {name}", callback=callback,
+                file=file, team=team,
             )  # fmt: skip
     except DivergenceError as error:
         raise DivergenceError(f"{error} A larger ewc_weight also needs smaller steps.") from None

@@ -14,12 +14,13 @@ Algorithm 1, generation, is in :mod:`mgvae.methods.mgvae.generation`.
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from mgvae.augment import Geometry
 from mgvae.common.rows import EncodedRows, Positions
 from mgvae.common.runtime import torch_generator
 from mgvae.methods.mgvae.generation import latent_means, translate
@@ -33,12 +34,16 @@ from mgvae.training.checkpoints import StageFile
 from mgvae.training.team import Team
 
 __all__ = [
+    "Augmented",
     "EarlyStopping",
+    "Moved",
     "adam",
     "finetune",
     "fisher_of_generated",
     "pretrain",
 ]
+
+Moved = Literal["all", "decoder"]
 
 _FISHER_BYTES = 512 * 2**20  # memory for the single-sample gradients of one chunk
 _COPIES = 2  # of a layer's outputs that are in memory at once: themselves and their gradients
@@ -52,6 +57,22 @@ class EarlyStopping:
     rows: Positions
     every: int
     patience: int
+
+
+@dataclass(frozen=True)
+class Augmented:
+    """Small changes of the images that are learned, whose rows have the given shape.
+
+    A class of few images is learned by heart. Images that are moved a little in every step are
+    never the same, so that what is learned is the class.
+    """
+
+    geometry: Geometry
+    shape: tuple[int, ...]
+
+    def __call__(self, rows: Tensor, draws: Tensor) -> Tensor:
+        """Return changed rows, by amounts that the geometry drew."""
+        return self.geometry.apply(rows.reshape(-1, *self.shape), draws).reshape(rows.shape)
 
 
 def pretrain(
@@ -102,6 +123,8 @@ def finetune(
     *,
     consolidation: Consolidation | None = None,
     early_stopping: EarlyStopping | None = None,
+    augmented: Augmented | None = None,
+    moved: Moved = "all",
     name: str = "fine-tuning",
     callback: Callback | None = None,
     file: StageFile | None = None,
@@ -125,6 +148,10 @@ def finetune(
         The penalty of Eq. 6; none without.
     early_stopping : EarlyStopping, optional
         Held-out minority rows and patience.
+    augmented : Augmented, optional
+        Small changes of the minority's images, other ones in every step.
+    moved : {"all", "decoder"}
+        Whether the whole model is moved, or the decoder alone: then a majority row keeps its code.
     name : str
         The stage's name for people.
     callback, file, team : optional
@@ -137,8 +164,8 @@ def finetune(
     """
     return _learn(
         vae, rows, minority, majority, stage, seeds, name,
-        consolidation=consolidation, early_stopping=early_stopping, callback=callback, file=file,
-        team=team,
+        consolidation=consolidation, early_stopping=early_stopping, augmented=augmented,
+        moved=moved, callback=callback, file=file, team=team,
     )  # fmt: skip
 
 
@@ -153,6 +180,8 @@ def _learn(
     *,
     consolidation: Consolidation | None = None,
     early_stopping: EarlyStopping | None = None,
+    augmented: Augmented | None = None,
+    moved: Moved = "all",
     callback: Callback | None = None,
     file: StageFile | None = None,
     team: Team | None = None,
@@ -171,13 +200,17 @@ def _learn(
         batch = learned[rng.choice(len(learned), n_batch, replace=False, shuffle=False)]
         exemplars = majority[rng.integers(len(majority), size=n_exemplars)]
         noise = torch.randn(n_batch, vae.latent_size, generator=generator, device=device)
+        draws = None if augmented is None else augmented.geometry.draw(n_batch, generator)
         encoded, gather = exemplars, None
         if team is not None:
             share = team.share(n_batch)
             batch, noise, encoded = batch[share], noise[share], team.portion(exemplars)
+            draws = None if draws is None else draws[:, share]
             gather = partial(team.gather, n_exemplars)
         place = rows.take(np.concatenate([batch, encoded]), place)
         chosen = place.to(device)
+        if augmented is not None and draws is not None:
+            chosen[: len(batch)] = augmented(chosen[: len(batch)], draws)
         own = None
         if stage.leave_one_out and n_exemplars:
             own = own_exemplars(batch, np.concatenate([exemplars, memory.positions])).to(device)
@@ -198,7 +231,7 @@ def _learn(
         if team is not None:
             team.align(vae)
         return train(
-            [Player(loss, adam(vae, stage.learning_rate))],
+            [Player(loss, adam(vae, stage.learning_rate, moved))],
             stage=name,
             steps=stage.steps,
             schedule=stage.schedule,
@@ -238,11 +271,12 @@ class _Memory:
         self.means = None if state["means"] is None else state["means"].to(self.device)
 
 
-def adam(vae: VAE, learning_rate: float) -> torch.optim.Optimizer:
+def adam(vae: VAE, learning_rate: float, moved: Moved = "all") -> torch.optim.Optimizer:
     """Make the optimiser: Adam, faster for the likelihood's variances."""
     fast = {id(p) for p in vae.likelihood.parameters()}
+    moving = vae if moved == "all" else vae.decoder
     groups = [
-        {"params": [p for p in vae.parameters() if id(p) not in fast], "lr": learning_rate},
+        {"params": [p for p in moving.parameters() if id(p) not in fast], "lr": learning_rate},
         {"params": list(vae.likelihood.parameters()), "lr": learning_rate * _VARIANCE_RATE},
     ]
     return Adam([g for g in groups if g["params"]])

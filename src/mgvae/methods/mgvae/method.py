@@ -13,13 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from torch import Tensor, nn
 
+from mgvae.augment import read_geometry
 from mgvae.common.runtime import build, torch_generator
 from mgvae.methods.method import DataLayout, Job, Learned, RowGenerator
 from mgvae.methods.mgvae.bridge import build_bridge
 from mgvae.methods.mgvae.classes import ClassWork, Pretrained, finetune_classes
 from mgvae.methods.mgvae.generation import latent_means
 from mgvae.methods.mgvae.generators import Crosser, Manner, Translator, revive_generator
-from mgvae.methods.mgvae.learning import fisher_of_generated, pretrain
+from mgvae.methods.mgvae.learning import Augmented, fisher_of_generated, pretrain
 from mgvae.methods.mgvae.settings import MGVAESettings
 from mgvae.methods.mgvae.together import Models, learn_as_told
 from mgvae.methods.settings import layer_sizes, make_stage
@@ -77,6 +78,7 @@ class MajorityGuided:
             work = ClassWork(
                 pretrained, job.rows, rows, job.majority, job.layout.names[code], branches[code],
                 stage, settings, job.workers.n_threads, job.file(f"class-{code}"), job.team,
+                self._augmented(job.layout),
             )  # fmt: skip
             works.append(work)
         n_jobs = 1 if job.team else job.workers.n_jobs
@@ -159,6 +161,11 @@ class MajorityGuided:
         if not isinstance(model, VAE):
             raise TypeError("an MGVAE generates with a VAE")
         return revive_generator(model, tensors, self._manner())
+
+    def _augmented(self, layout: DataLayout) -> Augmented | None:
+        """Return the changes of images in fine-tuning, if there are any."""
+        geometry = read_geometry(self.settings.augment)
+        return None if geometry is None else Augmented(geometry, layout.shape)
 
     def _manner(self) -> Manner:
         settings = self.settings

@@ -1,6 +1,6 @@
 """All that decides what an MGVAE learns and makes."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, Literal
@@ -9,6 +9,7 @@ from sklearn.utils._param_validation import Interval
 
 from mgvae.methods.mgvae.generation import DecoderOutput
 from mgvae.methods.mgvae.generators import GenerationMode
+from mgvae.methods.mgvae.learning import Moved
 from mgvae.methods.settings import AUTO, COUNT, POSITIVE, STEPS, choice, setting
 from mgvae.model.vae import PosteriorVariance, PriorName
 from mgvae.networks import Network, Precision
@@ -48,6 +49,8 @@ class MGVAESettings:
         The weights among which ``ewc_weight="auto"`` chooses; a very small class gets the middle.
     validation_fraction, patience
         The part of a class that is held out, and how often its likelihood may fail to rise.
+    moved : {"all", "decoder"}
+        What fine-tuning moves.
     decoder_output : {"mean", "sample"}
         Numbers as the decoder's means, or drawn around them. Categories and missing marks, which
         have no mean, are always drawn. A bridge needs no such draw: it has a real row's residual.
@@ -90,3 +93,5 @@ class MGVAESettings:
     temperature: float = setting(_WEIGHT, decides="generation")
     decoder_output: DecoderOutput = setting(choice("mean", "sample"), decides="generation")
     rejection: float = setting(Interval(Real, 0, 1, closed="left"), decides="generation")
+    augment: Mapping[str, Any] | None = setting(Mapping, None, decides="fine-tuning", before=None)
+    moved: Moved = setting(choice("all", "decoder"), decides="fine-tuning", before="all")

@@ -11,18 +11,18 @@ from torch import Tensor
 from mgvae.common.rows import EncodedRows, Positions
 from mgvae.errors import DivergenceError
 from mgvae.methods.mgvae.generation import latent_means, plausibility
-from mgvae.methods.mgvae.learning import EarlyStopping, finetune
+from mgvae.methods.mgvae.learning import Augmented, EarlyStopping, Moved, finetune
 from mgvae.methods.settings import Stage
 from mgvae.model.ewc import Consolidation
 from mgvae.model.vae import VAE
 from mgvae.training.team import Team
 
-__all__ = ["ENOUGH", "choose_ewc_weight", "hold_out"]
+__all__ = ["ENOUGH", "SHORTER", "choose_ewc_weight", "hold_out"]
 
 ENOUGH = 25  # minority rows from which a part can be held out
 _MOST = 4096  # rows that are held out
 _LOOKS = 20  # at the rows held out, in one fine-tuning
-_SHORTER = 4  # the steps of a trial, as a part of those of a fine-tuning
+SHORTER = 4  # the steps of a trial, as a part of those of a fine-tuning
 _JUDGES = 1_000  # majority rows that a trial is judged with
 
 
@@ -51,6 +51,8 @@ def choose_ewc_weight(
     candidates: Sequence[float],
     fraction: float,
     patience: int,
+    augmented: Augmented | None = None,
+    moved: Moved = "all",
     team: Team | None = None,
 ) -> float:
     """Choose the penalty's weight by how well rows held out are told from the majority.
@@ -71,6 +73,8 @@ def choose_ewc_weight(
         Part of the minority's rows that is held out.
     patience : int
         Looks at them without improvement after which a candidate is done.
+    augmented, moved : optional
+        As in fine-tuning; the images held out stay as they are.
     team : Team, optional
         The processes that train together.
 
@@ -83,7 +87,7 @@ def choose_ewc_weight(
     if fisher is None or len(minority) < ENOUGH or not stage.steps or len(candidates) == 1:
         return middle
     for_held_out, for_training, for_judges = seeds.spawn(3)
-    shorter = replace(stage, steps=max(1, stage.steps // _SHORTER))
+    shorter = replace(stage, steps=max(1, stage.steps // SHORTER))
     kept, held_out = hold_out(minority, fraction, shorter.steps, patience, for_held_out)
     n_judges = min(2 * _JUDGES, len(majority))
     rng = np.random.default_rng(for_judges)
@@ -103,7 +107,7 @@ def choose_ewc_weight(
             finetune(
                 vae, rows, kept, majority, shorter, copy.deepcopy(for_training),
                 consolidation=Consolidation(vae, fisher, weight), early_stopping=held_out,
-                name=f"trial of ewc_weight={weight:g}", team=team,
+                augmented=augmented, moved=moved, name=f"trial of ewc_weight={weight:g}", team=team,
             )  # fmt: skip
         except DivergenceError:  # the weight is too large for these steps
             continue
