@@ -60,7 +60,6 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "matplotlib_animations": False,
     "image_srcset": ["2x"],
-    "reset_argv": "gallery_setup.no_arguments",
     "reset_modules": ("matplotlib", "gallery_setup.reset"),
     "parallel": int(os.environ.get("MGVAE_DOCS_JOBS", "2")),
     "backreferences_dir": "gallery/backreferences",

@@ -10,7 +10,14 @@ from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import validate
 
 PAGE = Path(__file__).resolve().parent.parent / "reference" / "api.md"
-WHOLE = ("mgvae", "mgvae.datasets", "mgvae.errors", "mgvae.losses", "mgvae.metrics")
+WHOLE = (
+    "mgvae",
+    "mgvae.augment",
+    "mgvae.datasets",
+    "mgvae.errors",
+    "mgvae.losses",
+    "mgvae.metrics",
+)
 # https://numpydoc.readthedocs.io/en/latest/validation.html
 NOT_ASKED = {
     "GL01",  # a summary begins on the first line
@@ -21,9 +28,12 @@ NOT_ASKED = {
 }
 # What a function returns is shown where it is returned, and errors are read rather than made.
 SHOWN_ELSEWHERE = {
+    "mgvae.augment.Mixed",
     "mgvae.compare.Comparison",
     "mgvae.compare.Difference",
     "mgvae.compare.Recommendation",
+    "mgvae.report.Advice",
+    "mgvae.report.Answer",
     "mgvae.report.ClassQuality",
     "mgvae.report.ColumnQuality",
     "mgvae.report.Figure",

@@ -36,6 +36,8 @@ __all__ = ["Geometry", "Mixed", "mix", "read_geometry"]
 class Geometry:
     """Small random changes of images.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     shift : int, default=0
@@ -46,6 +48,11 @@ class Geometry:
         Largest enlargement or reduction: 0.1 draws a factor between 1/1.1 and 1.1.
     flip : bool, default=False
         Whether one half of the images is mirrored, left to right. Not for digits or letters.
+
+    See Also
+    --------
+    mgvae.augment.mix : Mix images with each other.
+    mgvae.TorchClassifier : Its ``augment`` takes these fields as a dict.
 
     Examples
     --------
@@ -153,6 +160,8 @@ def _warp(
 def read_geometry(augment: Any) -> Geometry | None:
     """Read the parameter ``augment`` of an estimator.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     augment : mapping or None
@@ -162,6 +171,10 @@ def read_geometry(augment: Any) -> Geometry | None:
     -------
     geometry : Geometry or None
         None where nothing is to be changed.
+
+    See Also
+    --------
+    mgvae.augment.Geometry : What it returns.
 
     Examples
     --------
@@ -184,7 +197,9 @@ def read_geometry(augment: Any) -> Geometry | None:
 class Mixed:
     """A batch of mixtures.
 
-    Attributes
+    .. versionadded:: 0.1
+
+    Parameters
     ----------
     X : Tensor of shape (n, ...)
         The mixtures.
@@ -192,6 +207,10 @@ class Mixed:
         The row of the batch that each is mixed with.
     share : float
         How much each still is of its own class.
+
+    See Also
+    --------
+    mgvae.augment.mix : Make one.
     """
 
     X: Tensor
@@ -201,6 +220,8 @@ class Mixed:
 
 def mix(X: Tensor, generator: torch.Generator, *, mixup: float = 0.0, cutmix: float = 0.0) -> Mixed:
     """Mix a batch with itself in another order.
+
+    .. versionadded:: 0.1
 
     Parameters
     ----------
@@ -216,6 +237,10 @@ def mix(X: Tensor, generator: torch.Generator, *, mixup: float = 0.0, cutmix: fl
     -------
     mixed : Mixed
         With neither, the batch itself at a share of 1.
+
+    See Also
+    --------
+    mgvae.augment.Geometry : Shift, turn and scale images.
 
     Examples
     --------

@@ -270,6 +270,8 @@ class LogitAdjustedLoss(nn.Module):
     *balanced softmax*. To have probabilities at the true shares, add ``adjustment`` to the logits
     before the softmax.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     class_counts : array-like of shape (n_classes,)
@@ -280,6 +282,11 @@ class LogitAdjustedLoss(nn.Module):
         One weight for each class.
     reduction : {"none", "mean", "sum"}, default="mean"
         ``"mean"`` divides by the sum of the rows' weights, as torch's cross-entropy does.
+
+    See Also
+    --------
+    mgvae.losses.class_weights : Weights instead of shifted logits.
+    mgvae.losses.LDAMLoss : Margins instead of shifted logits.
 
     References
     ----------

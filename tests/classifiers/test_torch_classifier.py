@@ -4,6 +4,8 @@ import random
 from itertools import chain
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import torch
 from hypothesis import given
@@ -13,6 +15,7 @@ from imblearn.over_sampling import SMOTE, RandomOverSampler
 from imblearn.pipeline import make_pipeline
 from sklearn.base import clone
 from sklearn.datasets import load_digits, make_classification
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -24,6 +27,7 @@ from mgvae.augment import mix
 from mgvae.classifiers import TorchClassifier, training
 from mgvae.classifiers.epochs import as_training_rows, fresh_epochs, split
 from mgvae.classifiers.networks import ResNet20
+from mgvae.codec import read_table
 from mgvae.common.runtime import seed_sequence, torch_generator
 from mgvae.errors import DataError, ParameterError
 from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss, class_weights
@@ -564,6 +568,32 @@ def test_a_sampler_that_cannot_generate_is_refused():
     X, y = make_classification(60, random_state=0)
     with pytest.raises(ValueError, match="sampler"):
         TorchClassifier(sampler=SMOTE(), epochs=1).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_mixed_tables_go_through_the_codec(kind):
+    rng = np.random.default_rng(0)
+    n = 300
+    y = np.where(rng.random(n) < 0.3, "Yes", "no")
+    frame = pd.DataFrame(
+        {
+            "word": np.where(y == "Yes", rng.choice(["a", "b"], n), rng.choice(["b", "c"], n)),
+            "when": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(90, size=n), "D"),
+            "hole": np.where(rng.random(n) < 0.3, np.nan, rng.normal(size=n)),
+        }
+    )
+    X = pl.from_pandas(frame) if kind == "polars" else frame
+    model = TorchClassifier(epochs=15, random_state=0).fit(X[:200], y[:200])
+    assert set(model.classes_) == {"Yes", "no"}
+    said = model.predict_proba(X[200:])
+    by_hand = TorchClassifier(epochs=15, random_state=0)
+    encoded = model.codec_.encode(read_table(frame))
+    np.testing.assert_array_equal(
+        said, by_hand.fit(encoded[:200], y[:200]).predict_proba(encoded[200:])
+    )
+    assert roc_auc_score(y[200:] == "Yes", said[:, 0]) > 0.7
+    with pytest.raises(ParameterError, match="BalancedClassifier"):
+        TorchClassifier(sampler=MGVAE()).fit(X, y)
 
 
 # ---------------------------------------------------------------- augmentation

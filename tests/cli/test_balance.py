@@ -525,3 +525,57 @@ def test_real_tables(
             assert low.as_py() <= pa.compute.min(made).as_py()
             assert pa.compute.max(made).as_py() <= high.as_py()
         assert made.null_count == 0 or seen.null_count > 0
+
+
+def test_rows_without_a_class_can_be_left_out(
+    loans: Path, balance: Balance, tmp_path: Path
+) -> None:
+    lines = loans.read_text().splitlines()
+    holed = tmp_path / "holed.csv"
+    without = [line.rsplit(";", 1)[0] + ";" for line in lines[1:3]]
+    holed.write_text("\n".join([lines[0], without[0], *lines[1:], without[1]]) + "\n")
+    out, plain = tmp_path / "out.csv", tmp_path / "plain.csv"
+    code, _, said = balance(holed, "-t", "default", "-o", out, *FAST)
+    assert code == 2
+    assert "--drop-missing-target" in said
+    options = ["--drop-missing-target", *FAST]
+    code, said, _ = balance(holed, "-t", "default", "-o", out, *options)
+    assert code == 0
+    assert "2 rows without a class" in said
+    assert balance(loans, "-t", "default", "-o", plain, *FAST)[0] == 0
+    assert out.read_bytes() == plain.read_bytes()
+
+
+def test_options_of_generation(loans: Path, balance: Balance, tmp_path: Path) -> None:
+    out = tmp_path / "out.parquet"
+    options = ["--generation", "translate", "--share", 0.5, "--rejection", 0.2, "--mark-synthetic"]
+    options += ["--temperature", 0.5]
+    code, said, _ = balance(loans, "-t", "default", "-o", out, "--json", *options, *FAST)
+    assert code == 0
+    found = json.loads(said)
+    assert found["synthetic_rows"] == 15  # of 50 and 10
+    settings = found["settings"]
+    assert (settings["generation"], settings["rejection"]) == ("translate", 0.2)
+    assert (settings["temperature"], settings["latent_size"]) == (0.5, 10)  # and not "auto"
+    assert pq.read_table(out)["synthetic_anchor"].null_count == 75
+    for options, words in (
+        (["--share", 0.5, "--strategy", "auto"], "give one of them"),
+        (["--share", 0.1], "every class has"),
+        (["--share", 2], "at most 1"),
+        (["--rejection", 1.5], "--rejection"),
+        (["--held-out", 0.5], "--report"),
+    ):
+        code, _, said = balance(loans, "-t", "default", "-o", out, "-f", *options, *FAST)
+        assert code == 2
+        assert words in said
+
+
+def test_one_row_of_a_class_is_warned_of(loans: Path, balance: Balance, tmp_path: Path) -> None:
+    lines = loans.read_text().splitlines()
+    rare = [line for line in lines if line.endswith("yes")]
+    few = tmp_path / "few.csv"
+    few.write_text("\n".join([line for line in lines if line not in rare[1:]]) + "\n")
+    code, _, said = balance(few, "-t", "default", "-o", tmp_path / "out.csv", *FAST)
+    assert code == 0
+    assert "class 'yes' has one row only" in said
+    assert "--strategy" in said

@@ -517,3 +517,18 @@ def test_real_files(
             assert np.array_equal(mine.to_numpy(), values.to_numpy(), equal_nan=True)
         else:
             assert mine.to_pylist() == [None if v is pd.NA or v != v else v for v in values]
+
+
+def test_numbers_with_a_unit_are_numbers(tmp_path: Path) -> None:
+    """A currency or a percent sign is how a number is written, and new cells have it too."""
+    path, out = tmp_path / "a.csv", tmp_path / "b.csv"
+    path.write_text("price,share,both,odd\n$759,74%,$1,$5\n-$12,3%,2%,five%\n$3,100%,$2,$7\n")
+    found = files.read(str(path))
+    assert found.table["price"].to_pylist() == [759, -12, 3]
+    assert found.table["share"].to_pylist() == [74, 3, 100]
+    assert found.table["both"].to_pylist() == ["$1", "2%", "$2"]
+    assert found.table["odd"].to_pylist() == ["$5", "five%", "$7"]
+    more = pa.concat_tables([found.table, found.table.slice(0, 1)])
+    more = more.set_column(0, "price", pa.array([759, -12, 3, -8]))
+    files.write(more, str(out), found, format="csv", originals=3)
+    assert out.read_text() == path.read_text() + "-$8,74%,$1,$5\n"

@@ -237,7 +237,7 @@ class TestUnwritable:
         assert run(["balance", str(photos), "-o", str(folder / "new"), *QUICK]) == 2
         sampler = MGVAE(checkpoint=folder / "run")
         with pytest.raises(ParameterError, match=r"checkpoint=.*Permission denied"):
-            sampler.fit(np.zeros((4, 1)), [0, 0, 0, 1])
+            sampler.fit(np.zeros((5, 1)), [0, 0, 0, 1, 1])
 
     def test_results_of_experiments(self, nowhere):
         with pytest.raises(ParameterError, match="results cannot be kept"):

@@ -495,7 +495,7 @@ def test_a_collapsed_gan_is_named(imbalanced):
 def test_the_gans_losses_are_both_kept(imbalanced):
     s = quick(CGAN, steps=50)
     s.fit(*imbalanced)
-    assert set(s.history_["training"].terms) == {"discriminator", "generator"}
+    assert set(s.history_["training"].terms) == {"discriminator", "penalised", "generator"}
     with pytest.raises(ValueError, match="no encoder"):
         s.translate(imbalanced[0], "few")
 

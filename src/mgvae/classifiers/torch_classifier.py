@@ -17,6 +17,7 @@ from mgvae.augment import read_geometry
 from mgvae.classifiers import training
 from mgvae.classifiers.epochs import TrainingRows, as_training_rows, fresh_epochs, split
 from mgvae.classifiers.training import Augmentation, NetworkLike, Plan
+from mgvae.codec import TableCodec, is_mixed, read_table
 from mgvae.common.progress import progress_bars
 from mgvae.common.runtime import resolve_device, seed_sequence, threads, torch_generator
 from mgvae.errors import DataError, ParameterError
@@ -112,10 +113,12 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The loss of every step, and what was seen on the part held out.
     sampler_ : object
         The fitted sampler, if there is one.
+    codec_ : mgvae.codec.TableCodec or None
+        What encodes the rows of a table with text, dates or flags; None for numbers.
     sample_shape_ : tuple of int
         Shape of one sample of X.
     n_features_in_ : int
-        Numbers in one sample.
+        Numbers in one sample, as the network sees it.
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the columns of X, where they are strings.
 
@@ -126,6 +129,9 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
+    A data frame with text, categories, dates or flags is encoded as the samplers encode it; missing
+    cells are allowed in it.
+
     Images have the shape (n, height, width), or with channels last or first. Channels are taken to
     be last where the last axis has the size 1, 3 or 4 and the first has not. Images of type uint8
     are divided by 255; anything else is taken as it comes.
@@ -241,7 +247,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like of shape (n_samples, n_features), or images
+        X : array-like or data frame of shape (n_samples, n_features), or images
             The training rows; see the notes of the class for the shapes of images.
         y : array-like of shape (n_samples,)
             Their labels, of any type.
@@ -254,6 +260,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         self._check_parameters()
+        X = self._as_numbers(X, fit=True)
         X, sample_shape = _flat(X, self.sample_shape)
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64])
         check_classification_targets(y)
@@ -308,6 +315,19 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.network_ = network
         self._scale = loss.scale if isinstance(loss, LDAMLoss) else 1.0  # its logits are cosines
         return self
+
+    def _as_numbers(self, X: Any, *, fit: bool) -> Any:
+        """Return a table that is not of numbers alone as the codec encodes it."""
+        if fit:
+            self.codec_ = None
+            if is_mixed(X):
+                if self.sampler is not None:
+                    raise ParameterError(
+                        "sampler: rows with text, dates or flags cannot be balanced here. Use "
+                        "BalancedClassifier(TorchClassifier(), sampler), or encode the columns."
+                    )
+                self.codec_ = TableCodec().fit(read_table(X))
+        return X if self.codec_ is None else self.codec_.encode(read_table(X))
 
     def _fresh_epochs(
         self,
@@ -386,6 +406,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _logits(self, X: Any) -> NDArray[np.floating]:
         check_is_fitted(self, "network_")
+        X = self._as_numbers(X, fit=False)
         X, sample_shape = _flat(X, self.sample_shape_)
         X = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
         if sample_shape != self.sample_shape_:

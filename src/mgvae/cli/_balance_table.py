@@ -108,11 +108,17 @@ def balance_table(
     wanted = new_rows(sampler.sampling_strategy, loaded.classes)
     given = InBatches(source, target, declared=True)  # count_classes has looked at it
     seen = look(sampler, given)
-    columns = seen.samples.codec.describe()
-    summary = Summary(loaded.name, n, columns, target, loaded.classes, wanted, loaded.dropped)
+    codec = seen.samples.codec
+    summary = Summary(
+        loaded.name, n, codec.describe(), target, loaded.classes, wanted, loaded.dropped,
+        codec.relations,
+    )  # fmt: skip
     summary.show(console)
+    if loaded.n_unlabelled:
+        console.print(f"Left out: {loaded.n_unlabelled:,} rows without a class")
+    described = summary.as_dict() | {"rows_without_class": loaded.n_unlabelled}
     if dry_run:
-        return summary.as_dict()
+        return described
     if format == "parquet" and output != "-":
         check_output_room(seen, str(output))
     else:
@@ -166,7 +172,7 @@ def balance_table(
         show(found, console)
     elif page is not None:
         console.print("No row was made, so there is no report.")
-    return summary.as_dict() | {
+    return described | {
         "output": output,
         "rows_written": originals + new,
         "synthetic_rows": new,

@@ -95,7 +95,8 @@ def count_classes(rows: Source, target: str, *, declared: bool) -> dict[Any, int
     if missing:
         raise DataError(
             f"--target: {missing} of {n} cells of column {target!r} are missing, and a row without "
-            "a class cannot be used. Remove these rows, or fill the cells in."
+            "a class cannot be used. Add --drop-missing-target to leave them out, or fill the "
+            "cells in."
         )
     if len(counts) == 1:
         raise DataError(

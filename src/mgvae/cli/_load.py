@@ -1,12 +1,13 @@
 """A table with its target, as the options of a command ask for it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from mgvae import files
 from mgvae.cli._columns import check_columns, column_types, count_classes
@@ -38,6 +39,8 @@ class Loaded:
         What the user says the other columns are.
     dropped : sequence of str
         The columns left out.
+    n_unlabelled : int
+        Rows left out because they have no class.
     """
 
     name: str
@@ -47,6 +50,7 @@ class Loaded:
     classes: dict[Any, int]
     kinds: dict[str, str]
     dropped: Sequence[str]
+    n_unlabelled: int = 0
 
     @property
     def n_rows(self) -> int:
@@ -80,6 +84,7 @@ def load(
     delimiter: str | None,
     encoding: str | None,
     input_format: str | None,
+    drop_missing_target: bool = False,
 ) -> Loaded:
     """Open a file and check everything about it that can be wrong; parameters are options.
 
@@ -128,10 +133,27 @@ def load(
                 f"Column {field.name!r} holds {field.type}, which is not one value per cell. "
                 f"Leave it out with --drop '{field.name}'."
             )
+    n_unlabelled = 0
+    if drop_missing_target:
+        n_unlabelled = sum(_unlabelled(batch, target) for batch in rows.only([target]).batches())
+        rows = rows.map(lambda batch: batch.filter(_has_class(batch, target)))
+        if file.table.num_rows:
+            kept = _has_class(file.table, target)
+            cells = {name: column.filter(kept) for name, column in file.cells.items()}
+            file = replace(file, table=file.table.filter(kept), cells=cells)
     declared = kinds.pop(target, None) is not None
     classes = count_classes(rows, target, declared=declared)
     kinds = {column: kind for column, kind in kinds.items() if column not in dropped}
-    return Loaded(name, file, rows, target, classes, kinds, dropped)
+    return Loaded(name, file, rows, target, classes, kinds, dropped, n_unlabelled)
+
+
+def _has_class(rows: Any, target: str) -> Any:
+    """Return for each row whether its class is known."""
+    return pc.invert(pc.is_null(rows[target], nan_is_null=True))
+
+
+def _unlabelled(rows: Any, target: str) -> int:
+    return int(rows.num_rows) - int(pc.sum(_has_class(rows, target)).as_py() or 0)
 
 
 def _is_parquet(path: str) -> bool:

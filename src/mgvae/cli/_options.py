@@ -11,6 +11,7 @@ __all__ = [
     "Debug",
     "Delimiter",
     "Drop",
+    "DropMissingTarget",
     "Encoding",
     "Force",
     "Formulas",
@@ -63,6 +64,13 @@ Missing = Annotated[
         metavar="TEXT",
         help='Text that stands for a missing cell, for example "?". In text files an empty cell, '
         "NA, N/A, NaN and null always do. Repeatable.",
+    ),
+]
+DropMissingTarget = Annotated[
+    bool,
+    typer.Option(
+        "--drop-missing-target",
+        help="Leave out rows whose class is missing; rows are counted without them.",
     ),
 ]
 NoHeader = Annotated[

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from mgvae.codec import ColumnSummary
+    from mgvae.codec import ColumnSummary, RelationSummary
 
 __all__ = ["Summary", "printable"]
 
@@ -36,6 +36,8 @@ class Summary:
         New rows by class.
     dropped : sequence of str
         Columns that are left out.
+    relations : sequence of RelationSummary
+        What holds between columns, and new rows keep.
     """
 
     source: str
@@ -45,6 +47,7 @@ class Summary:
     classes: Mapping[Any, int]
     wanted: Mapping[Any, int]
     dropped: Sequence[str]
+    relations: "Sequence[RelationSummary]" = ()
 
     @property
     def ratio(self) -> float:
@@ -68,6 +71,13 @@ class Summary:
         if self.dropped:
             console.print(f"Left out: {printable(', '.join(self.dropped))}")
         console.print()
+        if self.relations:
+            relations = _table("every row, and every new one, has")
+            for relation in self.relations[:_MOST]:
+                relations.add_row(_cell(relation.text, 120))
+            console.print(relations)
+            _more(console, len(self.relations), "relations")
+            console.print()
         classes = _table(f"class ({printable(self.target)})", "rows", "", "new rows")
         for label, count in list(self.classes.items())[:_MOST]:
             new = self.wanted.get(label, 0)
@@ -93,6 +103,15 @@ class Summary:
                 }
                 for column in self.columns
             ],
+            "relations": [
+                {
+                    "kind": relation.kind,
+                    "columns": [str(name) for name in relation.columns],
+                    "text": relation.text,
+                    "declared": relation.declared,
+                }
+                for relation in self.relations
+            ],
             "dropped": list(self.dropped),
             "target": self.target,
             "classes": [
@@ -114,9 +133,9 @@ def printable(text: object) -> str:
     return "".join(c if c.isprintable() else "�" for c in str(text))
 
 
-def _cell(value: object) -> Text:
+def _cell(value: object, most: int = 60) -> Text:
     text = printable(value)
-    return Text(text if len(text) <= 60 else text[:59] + "…")
+    return Text(text if len(text) <= most else text[: most - 1] + "…")
 
 
 def _table(*titles: str) -> Table:

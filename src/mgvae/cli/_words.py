@@ -17,6 +17,7 @@ _OPTIONS = {
     "checkpoint": "--checkpoint",
     "checkpoint_seconds": "--checkpoint-seconds",
     "column_types": "--type",
+    "constraints": "--keep",
     "delimiter": "--delimiter",
     "device": "--device",
     "drop": "--drop",

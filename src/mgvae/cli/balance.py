@@ -14,6 +14,7 @@ from mgvae.cli._options import (
     Debug,
     Delimiter,
     Drop,
+    DropMissingTarget,
     Encoding,
     Force,
     Formulas,
@@ -115,11 +116,24 @@ def balance(
         str | None, typer.Option(metavar="NAME", help="Named settings, such as paper-tables.")
     ] = None,
     drop: Drop = None,
+    drop_missing_target: DropMissingTarget = False,
     types: Types = None,
     identifiers: Annotated[
         Literal["new", "missing"] | None,
         typer.Option(help="Identifier columns of new rows get new values, or none."),
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RELATION",
+            help='What new rows shall keep besides the relations found: "a <= b", '
+            '"total = x + y", "a -> b" (a determines b), "(a, b)" (combinations seen). Repeatable.',
+        ),
+    ] = None,
+    no_relations: Annotated[
+        bool,
+        typer.Option("--no-relations", help="Do not look for relations between columns."),
+    ] = False,
     only_synthetic: Annotated[
         bool, typer.Option("--only-synthetic", help="Write the new rows only.")
     ] = False,
@@ -242,6 +256,8 @@ def balance(
         raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
     if share is not None and strategy is not None:
         raise ParameterError("--share and --strategy both say how much to make: give one of them.")
+    if rejection is not None and not 0 <= rejection < 1:
+        raise ParameterError(f"--rejection lies from 0 to below 1; got {rejection:g}.")
     if held_out is not None and page is None:
         raise ParameterError("--held-out is for the figures of --report: add it.")
     command = ["mgvae", *(context.obj or ())]
@@ -261,8 +277,11 @@ def balance(
             {
                 "--target": target,
                 "--drop": drop,
+                "--drop-missing-target": drop_missing_target,
                 "--type": types,
                 "--identifiers": identifiers,
+                "--keep": keep,
+                "--no-relations": no_relations,
                 "--mark-synthetic": mark_synthetic or mark_name,
                 "--missing": missing,
                 "--no-header": no_header,
@@ -337,6 +356,7 @@ def balance(
             delimiter=delimiter,
             encoding=encoding,
             input_format=input_format,
+            drop_missing_target=drop_missing_target,
         )
         report = balance_table(
             loaded,
@@ -350,6 +370,7 @@ def balance(
                 rejection=rejection,
                 column_types=kinds or None,
                 identifiers=identifiers,
+                constraints=_constraints(keep, no_relations),
                 pretrain_steps=_read_steps(pretrain_steps),
                 finetune_steps=_read_steps(finetune_steps),
                 device=device,
@@ -376,6 +397,12 @@ def balance(
         )
     if json:
         print_json(report)
+
+
+def _constraints(keep: list[str] | None, no_relations: bool) -> list[str] | None:
+    """Return what the sampler calls constraints; None leaves them to it."""
+    only = ["only"] if no_relations else []
+    return [*only, *(keep or ())] or None
 
 
 def _make_sampler(preset: str | None, **given: Any) -> "MGVAE":

@@ -9,6 +9,7 @@ from mgvae.cli._options import (
     Debug,
     Delimiter,
     Drop,
+    DropMissingTarget,
     Encoding,
     Force,
     Input,
@@ -97,6 +98,7 @@ def compare(
         ),
     ] = None,
     drop: Drop = None,
+    drop_missing_target: DropMissingTarget = False,
     types: Types = None,
     missing: Missing = None,
     no_header: NoHeader = False,
@@ -137,6 +139,7 @@ def compare(
         delimiter=delimiter,
         encoding=encoding,
         input_format=input_format,
+        drop_missing_target=drop_missing_target,
     )
     X, members = loaded.X, None
     if groups is not None:

@@ -41,6 +41,7 @@ def info(
         dict(sorted(classes.items(), key=lambda pair: -pair[1])),
         sampler.sampling_strategy_,
         (),
+        getattr(sampler.codec_, "relations", ()),
     )
     generates = [str(sampler.classes_[code]) for code in sampler.state_.generators]
     if json:

@@ -9,6 +9,7 @@ from mgvae.cli._options import (
     Debug,
     Delimiter,
     Drop,
+    DropMissingTarget,
     Encoding,
     Force,
     Input,
@@ -84,6 +85,7 @@ def report(
         ),
     ] = None,
     drop: Drop = None,
+    drop_missing_target: DropMissingTarget = False,
     types: Types = None,
     seed: Annotated[
         int, typer.Option(metavar="SEED", min=0, help="Draws the rows looked at in large tables.")
@@ -123,6 +125,7 @@ def report(
         delimiter=delimiter,
         encoding=encoding,
         input_format=input_format,
+        drop_missing_target=drop_missing_target,
     )
     reading = {
         "encoding": encoding,

@@ -9,6 +9,7 @@ from mgvae.codec._table_codec import ColumnSummary, TableCodec
 from mgvae.codec.containers import (
     append_labels,
     append_rows,
+    is_mixed,
     only_labels,
     only_rows,
     put_below,
@@ -16,6 +17,7 @@ from mgvae.codec.containers import (
     take_rows,
 )
 from mgvae.codec.images import Channels, ImageCodec
+from mgvae.codec.relations import RelationSummary
 
 __all__ = [
     "LEVELS",
@@ -30,6 +32,7 @@ __all__ = [
     "KindName",
     "LikelihoodName",
     "NumericScale",
+    "RelationSummary",
     "Span",
     "Table",
     "TableCodec",
@@ -37,6 +40,7 @@ __all__ = [
     "append_rows",
     "cell_numbers",
     "cell_texts",
+    "is_mixed",
     "join_columns",
     "only_labels",
     "only_rows",

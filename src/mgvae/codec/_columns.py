@@ -18,6 +18,7 @@ __all__ = [
     "join_columns",
     "label",
     "refuse_infinite",
+    "take_cells",
     "ticks",
 ]
 
@@ -136,6 +137,12 @@ def _join(cells: Sequence[Column]) -> Column:
         marks = [np.zeros(len(c.values), bool) if c.missing is None else c.missing for c in cells]
         missing = np.concatenate(marks)
     return replace(cells[0], values=np.concatenate([c.values for c in cells]), missing=missing)
+
+
+def take_cells(column: Column, rows: NDArray[np.intp]) -> Column:
+    """Return the cells of a column at some positions."""
+    missing = None if column.missing is None else column.missing[rows]
+    return replace(column, values=column.values[rows], missing=missing)
 
 
 def label(name: Hashable) -> str:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from mgvae.codec._columns import Column, Level, ticks
 
-__all__ = ["LevelFacts", "Naming", "NumberFacts"]
+__all__ = ["LevelFacts", "Naming", "NumberFacts", "sieve", "survives"]
 
 _SAMPLE = 16_384  # most values kept for the quantiles
 _FEW = 30  # most distinct values that are counted one by one
@@ -35,15 +35,16 @@ def _hash(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 @lru_cache(maxsize=8)
-def _sieve(start: int, stop: int, depth: int) -> NDArray[np.intp]:
+def sieve(start: int, stop: int, depth: int) -> NDArray[np.intp]:
     """Positions from ``start`` up to ``stop`` that survive ``depth`` halvings of the sample."""
     positions = np.arange(start, stop)
-    return positions[_survives(positions, depth)]
+    return positions[survives(positions, depth)]
 
 
-def _survives(keys: NDArray[Any], depth: int) -> NDArray[np.bool_]:
-    survives: NDArray[np.bool_] = _hash(keys.view(np.uint64)) & np.uint64(2**depth - 1) == 0
-    return survives
+def survives(keys: NDArray[Any], depth: int) -> NDArray[np.bool_]:
+    """Return which 64-bit keys survive ``depth`` halvings of a sample."""
+    kept: NDArray[np.bool_] = _hash(keys.view(np.uint64)) & np.uint64(2**depth - 1) == 0
+    return kept
 
 
 class NumberFacts:
@@ -118,8 +119,8 @@ class NumberFacts:
         start, stop = self.count, self.count + values.size
         self._depth = max(self._depth, (stop // (2 * _SAMPLE)).bit_length() - 1)
         while True:
-            old = _survives(self._rows, self._depth)
-            new = _sieve(start, stop, self._depth)
+            old = survives(self._rows, self._depth)
+            new = sieve(start, stop, self._depth)
             if old.sum() + new.size <= _SAMPLE:
                 break
             self._depth += 1
@@ -154,14 +155,14 @@ class NumberFacts:
         """Look for repeated values among a bounded part of all possible ones."""
         keys = values.astype(np.int64)
         while True:
-            watched = np.concatenate([self._watched, keys[_survives(keys, self._watch_depth)]])
+            watched = np.concatenate([self._watched, keys[survives(keys, self._watch_depth)]])
             watched, counts = np.unique(watched, return_counts=True)
             if counts.size and counts.max() > 1:
                 self.distinct = False
             if watched.size <= _LEVELS:
                 break
             self._watch_depth += 1
-            self._watched = self._watched[_survives(self._watched, self._watch_depth)]
+            self._watched = self._watched[survives(self._watched, self._watch_depth)]
         self._watched = watched
 
 

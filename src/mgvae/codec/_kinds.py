@@ -109,7 +109,7 @@ class Numeric:
     def decode(self, codes: Codes, _rng: np.random.Generator, _first: int) -> Cells:
         """Scale back, round, and keep inside the range seen."""
         numbers = self.scale.backward(codes[:, 0].astype(np.float64))
-        return self._cells(numbers), codes[:, 1] > 0.5 if self.nullable else None
+        return self.cells(numbers), codes[:, 1] > 0.5 if self.nullable else None
 
     def note(self) -> str:
         """Return the range, or the number of values that are reproduced."""
@@ -140,7 +140,7 @@ class Numeric:
             values = np.nan_to_num(values)
         return distance(values, int(self.low), int(self.high))
 
-    def _cells(self, numbers: NDArray[np.float64]) -> NDArray[Any]:
+    def cells(self, numbers: NDArray[np.float64]) -> NDArray[Any]:
         """Invert :meth:`_numbers`, rounding to values that the cells can have."""
         dtype = np.dtype(self.dtype)
         if dtype.kind not in "iumM":

@@ -75,8 +75,7 @@ class Levels:
             slots = np.array([self._slot.get(level, unseen) for level in column.levels], np.intp)
             slots = slots[column.values] if slots.size else np.full(len(out), -1)
         else:
-            cells = ticks(column.values).tolist()
-            slots = np.fromiter(map(self._slot.get, cells, repeat(unseen)), np.intp, len(cells))
+            slots = _look_up(self._slot, column.values, unseen)
         if column.missing is not None:
             slots[column.missing] = self._size if self.nullable else -1
         known = np.flatnonzero(slots >= 0)
@@ -95,6 +94,10 @@ class Levels:
             return levels, missing
         return as_cells(self.levels, self.dtype)[levels], missing
 
+    def places(self, cells: NDArray[Any]) -> NDArray[np.intp]:
+        """Return cells, none of them coded, as positions among the levels; -1 if never seen."""
+        return _look_up(self._place, cells, -1)
+
     def note(self) -> str:
         """Return the number of levels."""
         own = len(self.levels) - self._shared.size
@@ -109,6 +112,10 @@ class Levels:
         return dict(zip(self.levels, self.slots, strict=True))
 
     @cached_property
+    def _place(self) -> dict[Level, int]:
+        return {level: i for i, level in enumerate(self.levels)}
+
+    @cached_property
     def _level(self) -> NDArray[np.intp]:
         """The (last) level of each output."""
         level = np.empty(self._size, np.intp)
@@ -120,6 +127,11 @@ class Levels:
         """The levels that share the last output, if there are any."""
         last = np.flatnonzero(np.array(self.slots) == self._size - 1)
         return last if last.size > 1 else last[:0]
+
+
+def _look_up(known: dict[Level, int], cells: NDArray[Any], unseen: int) -> NDArray[np.intp]:
+    keys = ticks(cells).tolist()
+    return np.fromiter(map(known.get, keys, repeat(unseen)), np.intp, len(keys))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """A whole table <-> the float rows that a network sees."""
 
 import difflib
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
@@ -14,6 +14,15 @@ from mgvae.codec._infer import KindName, NumericScale, Observed, Options
 from mgvae.codec._kinds import Kind, Numeric
 from mgvae.codec._spans import Activation, LikelihoodName, Span
 from mgvae.codec._storage import MOST_COLUMNS, MOST_TEXT, Fields, longest_text
+from mgvae.codec.relations import (
+    Block,
+    Relations,
+    RelationSummary,
+    RowSample,
+    Search,
+    relations_from_list,
+    relations_to_list,
+)
 from mgvae.errors import DataError, ParameterError, Setting
 
 __all__ = ["ColumnSummary", "TableCodec"]
@@ -85,6 +94,10 @@ class TableCodec:
         Whether new rows get new, distinct identifiers or none.
     max_levels : int
         Most levels of a column that have their own output.
+    constraints : "auto", sequence of str or None
+        Relations between columns that decoded rows keep. ``"auto"`` finds them; a sequence adds
+        those of the user, such as ``"a <= b"``, ``"total = x + y"``, ``"a -> b"`` and
+        ``"(month, rate)"``, and the word ``"only"`` in it leaves out those found.
 
     Examples
     --------
@@ -109,6 +122,7 @@ class TableCodec:
         likelihood: LikelihoodName = "gaussian",
         identifiers: Literal["new", "missing"] = "new",
         max_levels: int = 100,
+        constraints: Literal["auto"] | Sequence[str] | None = None,
     ) -> None:
         if not isinstance(column_types, Mapping | None):
             raise ParameterError(
@@ -118,6 +132,10 @@ class TableCodec:
         self.column_types = dict(column_types or {})
         self.options = Options(numeric, likelihood, identifiers, max_levels)
         self._check_options()
+        self._find, self._declared = _read_constraints(constraints)
+        self._sample: RowSample | None = None
+        self._search: Search | None = None
+        self._relations: Relations | None = None
         self._observed: list[Observed] | None = None
         self._columns: list[Fitted] = []
         self._places: list[slice] = []
@@ -126,10 +144,10 @@ class TableCodec:
         self.width = 0
 
     def fit(self, table: Table) -> "TableCodec":
-        """Learn what the columns are, from one table."""
+        """Learn what the columns are, and what holds between them, from one table."""
         self._observed = None
-        self.observe(table)
-        return self.finish()
+        self.observe(table).finish()
+        return self.confirm(table).settle() if self.unconfirmed else self
 
     def observe(self, table: Table) -> "TableCodec":
         """Learn from the next batch of rows; :meth:`finish` ends it."""
@@ -139,13 +157,22 @@ class TableCodec:
             self._observed = [
                 Observed(c.name, self.column_types.get(c.name), self.named) for c in table.columns
             ]
+            self._sample = RowSample() if self._find or self._declared else None
         self._check_names(table, [o.name for o in self._observed])
+        columns = []
         for observed, column in zip(self._observed, table.contiguous(), strict=True):
             observed.observe(column)
+            if self._sample is not None:
+                columns.append(self._sample.pick(column))
+        if self._sample is not None:
+            self._sample.add(columns, table.n_rows)
         return self
 
     def finish(self) -> "TableCodec":
-        """Decide the kinds of the columns observed."""
+        """Decide the kinds of the columns observed, and suspect relations between them.
+
+        Relations count when all rows have confirmed them: see :attr:`unconfirmed`.
+        """
         if self._observed is None:
             raise DataError("The codec has seen no table: call observe or fit first.")
         kinds = [observed.finish(self.options) for observed in self._observed]
@@ -157,7 +184,46 @@ class TableCodec:
         ]
         self._observed = None
         self._lay_out()
+        if self._sample is not None:
+            self._search = Search(
+                self._columns, self._sample, find=self._find, constraints=self._declared
+            )
+            self._sample = None
         return self
+
+    @property
+    def unconfirmed(self) -> list[Hashable]:
+        """The columns between which there may be relations, for :meth:`confirm`."""
+        needed = [] if self._search is None else self._search.needed
+        return [self._columns[j].name for j in needed]
+
+    def confirm(self, table: Table) -> "TableCodec":
+        """Compare suspected relations with the next rows, of which :attr:`unconfirmed` are needed.
+
+        All rows must be given, in one table or several; :meth:`settle` ends it.
+        """
+        if self._search is not None:
+            known = {column.name: column for column in table.columns}
+            self._search.observe([known[name] for name in self.unconfirmed])
+        return self
+
+    def settle(self) -> "TableCodec":
+        """Keep the relations that all rows have confirmed."""
+        if self._search is not None:
+            self._relations = self._search.finish()
+            self._search = None
+        return self
+
+    @property
+    def relations(self) -> list[RelationSummary]:
+        """The relations between columns that decoded rows keep."""
+        return [] if self._relations is None else self._relations.describe()
+
+    def broken(self, columns: Sequence[Column]) -> NDArray[np.bool_] | None:
+        """Return which decoded rows break a relation; None if there are no relations."""
+        if not self._relations:
+            return None
+        return self._relations.broken(Block.of(self._columns, columns))
 
     def encode(self, table: Table) -> NDArray[np.float32]:
         """Encode a table as float rows.
@@ -195,10 +261,15 @@ class TableCodec:
             )
         if np.isnan(encoded).any():
             raise DataError("encoded holds NaN, which no cell can be decoded from.")
-        return [
-            fitted.column(*fitted.kind.decode(encoded[:, place], rng, first))
+        cells = [
+            fitted.kind.decode(encoded[:, place], rng, first)
             for fitted, place in zip(self._columns, self._places, strict=True)
         ]
+        if self._relations:
+            block = Block(self._columns, cells)
+            self._relations.repair(block, rng)
+            cells = block.cells
+        return [fitted.column(*own) for fitted, own in zip(self._columns, cells, strict=True)]
 
     def describe(self) -> list[ColumnSummary]:
         """Describe what every column was found to be."""
@@ -209,12 +280,15 @@ class TableCodec:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fitted codec as plain data that JSON can hold."""
-        return {
+        plain = {
             "version": _VERSION,
             "named": self.named,
             "options": asdict(self.options),
             "columns": [column.to_dict() for column in self._columns],
         }
+        if self._relations:
+            plain["relations"] = relations_to_list(self._relations)
+        return plain
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "TableCodec":
@@ -251,6 +325,8 @@ class TableCodec:
         if len(columns) > MOST_COLUMNS:
             raise DataError(f"the codec has {len(columns)} columns, more than {MOST_COLUMNS}.")
         codec._columns = [Fitted.from_dict(column) for column in columns]
+        if "relations" in given.data:
+            codec._relations = relations_from_list(given.any("relations"), codec._columns)
         given.finish()
         if sum(longest_text(column.kind) for column in codec._columns) > MOST_TEXT:
             raise DataError(
@@ -322,6 +398,24 @@ class TableCodec:
                 f"The table has {len(found)} columns ({_some(found)}), but the codec was fitted on "
                 f"{len(names)} ({_some(names)}). Pass the same columns in the same order."
             )
+
+
+def _read_constraints(constraints: Any) -> tuple[bool, list[str]]:
+    """Tell whether to look for relations, and which are declared."""
+    if constraints is None or constraints == "auto":
+        return constraints is not None, []
+    if not isinstance(constraints, list | tuple):
+        raise ParameterError(
+            Setting("constraints"),
+            ' must be "auto", None, or a list of relations such as ["a <= b"]; got '
+            f"{constraints!r:.60}.",
+        )
+    for one in constraints:
+        if not isinstance(one, str):
+            raise ParameterError(
+                Setting("constraints"), f" must hold texts such as 'a <= b'; got {one!r:.60}."
+            )
+    return "only" not in constraints, [one for one in constraints if one not in ("only", "auto")]
 
 
 def _with_activation(kinds: list[Kind], options: Options) -> list[Kind]:

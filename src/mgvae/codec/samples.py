@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
-from mgvae.codec._columns import join_columns
+from mgvae.codec._columns import join_columns, take_cells
 from mgvae.codec._infer import NumericScale
 from mgvae.codec._table_codec import TableCodec
 from mgvae.codec.containers import append_rows, only_rows, read_table
@@ -37,6 +37,7 @@ class CodecOptions(NamedTuple):
     table_likelihood: Any
     image_likelihood: Any
     scaling: NumericScale
+    constraints: Literal["auto"] | Sequence[str] | None = None
 
 
 class Samples(Protocol):
@@ -65,6 +66,12 @@ class Samples(Protocol):
 
     def decode(self, encoded: NDArray[Any], rng: np.random.Generator, first: int) -> Any:
         """Return encoded rows as new samples; ``first`` of them were made before."""
+
+    def broken(self, rows: Any) -> NDArray[np.bool_] | None:
+        """Return which decoded rows break a relation between columns; None if there are none."""
+
+    def replaced(self, rows: Any, where: NDArray[np.intp], others: Any) -> Any:
+        """Return decoded rows, some of them replaced by others."""
 
     def concatenate(self, parts: Sequence[Any]) -> Any:
         """Put decoded parts below each other; there is at least one."""
@@ -107,6 +114,21 @@ class TableSamples:
     def decode(self, encoded: NDArray[Any], rng: np.random.Generator, first: int) -> Any:
         """Return encoded rows as columns."""
         return self.codec.decode(encoded, rng, first=first)
+
+    def broken(self, rows: Any) -> NDArray[np.bool_] | None:
+        """Return which rows break a relation between columns; None if there are none."""
+        return self.codec.broken(rows)
+
+    def replaced(self, rows: Any, where: NDArray[np.intp], others: Any) -> Any:
+        """Return columns, some of whose cells are replaced by others; identifiers stay distinct."""
+        n = len(rows[0].values)
+        order = np.arange(n)
+        order[where] = n + np.arange(len(where))
+        kinds = [column.kind for column in self.codec.describe()]
+        return [
+            column if kind == "identifier" else take_cells(both, order)
+            for kind, column, both in zip(kinds, rows, join_columns([rows, others]), strict=True)
+        ]
 
     def concatenate(self, parts: Sequence[Any]) -> Any:
         """Put columns below each other."""
@@ -155,6 +177,15 @@ class ImageSamples:
         """Return encoded rows as images."""
         return self.codec.decode(encoded)
 
+    def broken(self, rows: Any) -> NDArray[np.bool_] | None:  # noqa: ARG002
+        """Return None: images have no columns."""
+        return None
+
+    def replaced(self, rows: Any, where: NDArray[np.intp], others: Any) -> Any:
+        """Return images, some of them replaced by others."""
+        rows[where] = others
+        return rows
+
     def concatenate(self, parts: Sequence[Any]) -> Any:
         """Put images behind each other."""
         return np.concatenate(parts)
@@ -181,6 +212,8 @@ def open_samples(X: Any, options: CodecOptions) -> Samples:
     if are_images(X, shape):
         if options.column_types:
             raise ParameterError("column_types is for tables; images have no columns.")
+        if options.constraints not in (None, "auto", [], ()):
+            raise ParameterError("constraints is for tables; images have no columns.")
         return ImageSamples(ImageCodec(shape, channels, options.image_likelihood))
     if channels is not None:
         raise DataError(
@@ -193,6 +226,7 @@ def open_samples(X: Any, options: CodecOptions) -> Samples:
             numeric=options.scaling,
             likelihood=options.table_likelihood,
             identifiers=options.identifiers,
+            constraints=options.constraints,
         )
     )
 

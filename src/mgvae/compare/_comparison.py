@@ -6,6 +6,7 @@ import platform
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from html import escape
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mgvae.codec import Column, KindName, read_table
+from mgvae.common.notebook import axes, data_frame, html_table
 from mgvae.compare._advice import Recommendation, recommend
 from mgvae.compare._methods import METHODS, check_names
 from mgvae.compare._page import bands
@@ -64,7 +66,7 @@ class Difference:
     better: bool | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """What :func:`compare` found.
 
@@ -133,6 +135,68 @@ class Comparison:
         """Return the method with the best mean."""
         sign = -1 if metric in LOWER_IS_BETTER else 1
         return max(self.scores[model], key=lambda method: sign * self.mean(model, method, metric))
+
+    def __repr__(self) -> str:
+        lines = "".join(f"\n  {model}: {line}" for model, line in self.verdicts.items())
+        return f"<Comparison on {self.target}, {self.repeats} x {self.folds} folds:{lines}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (model, method, *(f"{self.mean(model, method, metric):.3f}" for metric in METRICS))
+            for model, methods in self.scores.items()
+            for method in methods
+        ]
+        verdicts = "".join(
+            f"<p>{escape(model)}: {escape(line)}</p>" for model, line in self.verdicts.items()
+        )
+        title = f"Does over-sampling help on {self.target}?"
+        return html_table(title, ("model", "method", *METRICS.values()), rows) + verdicts
+
+    def to_frame(self) -> Any:
+        """Return the scores as a pandas DataFrame, one row for each model, method and split."""
+        places = [
+            (model, method, split)
+            for model, methods in self.scores.items()
+            for method in methods
+            for split in range(len(methods[method]["gm"]))
+        ]
+        columns: dict[str, list[Any]] = {
+            "model": [model for model, _, _ in places],
+            "method": [method for _, method, _ in places],
+            "split": [split for _, _, split in places],
+        }
+        for metric in (*METRICS, "seconds"):
+            columns[metric] = [self.scores[m][a][metric][split] for m, a, split in places]
+        return data_frame(columns)
+
+    def plot(self, metric: str = "roc_auc", ax: Any = None) -> Any:
+        """Draw the differences to the baseline with their intervals; return matplotlib's axes.
+
+        Parameters
+        ----------
+        metric : str
+            The figure to be drawn.
+        ax : matplotlib Axes or sequence of these, optional
+            Where to draw, one for each model; a new figure unless given.
+        """
+        if metric not in METRICS:
+            raise ParameterError(f"metric must be one of {', '.join(METRICS)}; got {metric!r}.")
+        places = axes(ax, len(self.scores))
+        for place, model in zip(places, self.scores, strict=False):
+            found = [d for d in self.differences if (d.model, d.metric) == (model, metric)][::-1]
+            enough = self.folds * self.repeats >= FEWEST_SPLITS
+            reach = [[d.mean - d.low, d.high - d.mean] if enough else [0.0, 0.0] for d in found]
+            place.errorbar(
+                [d.mean for d in found], range(len(found)), xerr=np.transpose(reach), fmt="o"
+            )
+            place.axvline(0, linestyle="--", color="grey")
+            place.set(
+                title=model,
+                xlabel=f"{METRICS[metric]}, difference to {self.baseline}",
+                yticks=range(len(found)),
+                yticklabels=[d.method for d in found],
+            )
+        return places if len(self.scores) > 1 else places[0]
 
     def _methods(self) -> list[str]:
         return list(dict.fromkeys(name for methods in self.scores.values() for name in methods))

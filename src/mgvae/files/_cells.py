@@ -42,6 +42,10 @@ _STAMP = (
     r"^\d{4}-\d\d-\d\d(?P<between>[ T])\d\d:\d\d(?P<seconds>:\d\d(?P<fraction>\.\d{1,9})?)?"
     r"(?P<zone>Z|[+-]\d\d:\d\d)?$"
 )
+_UNIT = (
+    r"^(?P<sign>-?)(?P<before>(?:[$€£¥₹]\s?)?)(?P<number>[+-]?[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?)"
+    r"(?P<after>(?:\s?[%‰$€£¥₹])?)$"
+)
 _DAY = r"^(?:\d{4}[/.]\d{1,2}[/.]\d{1,2}|\d{1,2}[/.]\d{1,2}[/.]\d{4})$"
 _DAY_FORMATS = ("%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
 _FLAGS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
@@ -67,6 +71,8 @@ class Spelling:
         False and true.
     date : str or None
         Format of dates and times, as for ``strftime``.
+    unit : (str, str)
+        What stands before and after every number, as in ``$759`` or ``74%``.
     """
 
     prefix: str = ""
@@ -76,6 +82,7 @@ class Spelling:
     mark: str = "."
     flags: tuple[str, str] | None = None
     date: str | None = None
+    unit: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +149,8 @@ def read_cells(
     markers = pc.unique(trimmed.filter(pc.invert(present))).to_pylist()
     prefix = _common_space(texts)
 
-    readings = [_integer, _float, *([_comma_float] if comma else []), _flag, *_DATES]
+    numbers = [_integer, _float, *([_comma_float] if comma else [])]
+    readings = [*numbers, _flag, *_DATES, lambda words: _with_unit(words, numbers)]
     found = _first(readings, words)
     if found is None:
         if not mixed:
@@ -260,6 +268,16 @@ def check_text(name: str, cells: pa.Array | pa.ChunkedArray, form: str) -> None:
 def _spell_present(
     values: pa.Array | pa.ChunkedArray, spelling: Spelling
 ) -> pa.Array | pa.ChunkedArray:
+    text = _spell_bare(values, spelling)
+    before, after = spelling.unit
+    if before:
+        text = pc.replace_substring_regex(text, r"^(-?)", r"\1" + before)
+    return pc.binary_join_element_wise(text, after, "") if after else text
+
+
+def _spell_bare(
+    values: pa.Array | pa.ChunkedArray, spelling: Spelling
+) -> pa.Array | pa.ChunkedArray:
     kind = values.type
     if spelling.flags is not None and pa.types.is_boolean(kind):
         return pc.if_else(values, spelling.flags[1], spelling.flags[0])
@@ -334,6 +352,23 @@ def _comma_float(words: pa.Array) -> _Reading | None:
         return None
     found = _float(pc.replace_substring(words, ",", "."))
     return None if found is None else (found[0], replace(found[1], mark=","))
+
+
+def _with_unit(
+    words: pa.Array, numbers: Sequence[Callable[[pa.Array], _Reading | None]]
+) -> _Reading | None:
+    """Read numbers with the sign of a currency or of percent, the same at every one."""
+    parts = pc.extract_regex(words, _UNIT)
+    if parts.null_count:
+        return None
+    unit = [pc.unique(parts.field(end)).to_pylist() for end in ("before", "after")]
+    if any(len(found) > 1 for found in unit) or unit == [[""], [""]]:
+        return None
+    bare = pc.binary_join_element_wise(parts.field("sign"), parts.field("number"), "")
+    found = _first(numbers, bare)
+    if found is None:
+        return None
+    return found[0], replace(found[1], unit=(unit[0][0], unit[1][0]))
 
 
 def _flag(words: pa.Array) -> _Reading | None:

@@ -56,6 +56,7 @@ class Likelihood(nn.Module):
     def __init__(self, spans: Sequence[Span]) -> None:
         super().__init__()
         self.width = sum(span.size for span in spans)
+        self.least_log_variance = _LEAST_LOG_VARIANCE
         self.blocks = _blocks(spans)
         gaussian = any(block.likelihood == "gaussian" for block in self.blocks)
         self.log_variance = nn.Parameter(torch.zeros(self.width)) if gaussian else None

@@ -41,6 +41,7 @@ __all__ = [
 ]
 
 _LOG_2PI = math.log(2.0 * math.pi)
+_FEW_PAIRS = 2**15  # of a sample and an exemplar, which are compared faster than sorted
 
 
 class Own(NamedTuple):
@@ -167,11 +168,15 @@ def own_exemplars(batch: NDArray[np.int64], exemplars: NDArray[np.int64]) -> Own
     >>> own_exemplars(np.array([4, 7]), np.array([7, 5])).places
     tensor([2])
     """
-    order = np.argsort(batch)
-    nearest = order.take(np.searchsorted(batch, exemplars, sorter=order), mode="clip")
-    columns = np.flatnonzero(batch[nearest] == exemplars)
-    sample = nearest[columns]
-    places = sample * len(exemplars) + columns
+    if len(batch) * len(exemplars) <= _FEW_PAIRS:
+        places = np.flatnonzero(batch[:, None] == exemplars)
+        sample = places // len(exemplars)
+    else:
+        order = np.argsort(batch)
+        nearest = order.take(np.searchsorted(batch, exemplars, sorter=order), mode="clip")
+        columns = np.flatnonzero(batch[nearest] == exemplars)
+        sample = nearest[columns]
+        places = sample * len(exemplars) + columns
     others = len(exemplars) - np.bincount(sample, minlength=len(batch))
     if not others.all():
         places = places[others[sample] > 0]

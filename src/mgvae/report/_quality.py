@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mgvae.codec import Column, KindName, cell_texts
+from mgvae.common.notebook import axes, data_frame, html_table
 from mgvae.common.runtime import seed_sequence
 from mgvae.errors import DataError, ParameterError
 from mgvae.report._columns import ColumnQuality
@@ -44,7 +45,7 @@ ANSWER_WORDS: dict[Verdict, str] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ClassQuality:
     """The new rows of one class.
 
@@ -113,6 +114,10 @@ class ClassQuality:
         ]
         return [self.headline, *lines]
 
+    def __repr__(self) -> str:
+        said = ", ".join(f"{a.question}: {ANSWER_WORDS[a.verdict]}" for a in self.answers)
+        return f"<ClassQuality of {self.label}: {self.n_synthetic:,} new rows; {said}>"
+
     def __getitem__(self, name: str) -> Figure:
         """Return a figure by its name."""
         for figure in self.figures:
@@ -152,7 +157,7 @@ class TrainingCurve:
     best_step: int | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class QualityReport:
     """The result of :func:`quality`.
 
@@ -205,6 +210,53 @@ class QualityReport:
             f"The new rows of {len(usable)} of {len(self.classes)} classes can be used"
             f"{', with the care that is said below' if usable else ''}."
         )
+
+    def __repr__(self) -> str:
+        lines = "".join(f"\n  {one!r}" for one in self.classes)
+        return f"<QualityReport on {self.name}: {self.headline}{lines}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.label, f"{one.n_synthetic:,}", *(ANSWER_WORDS[a.verdict] for a in one.answers))
+            for one in self.classes
+        ]
+        columns = ("class", "new rows", *(f"{question}?" for question in QUESTIONS))
+        return html_table(self.headline, columns, rows)
+
+    def to_frame(self) -> Any:
+        """Return the figures as a pandas DataFrame, one row for each class and figure."""
+        found = [(one.label, figure) for one in self.classes for figure in one.figures]
+        ends = [figure.interval or (None, None) for _, figure in found]
+        return data_frame(
+            {
+                "class": [label for label, _ in found],
+                "question": [figure.group for _, figure in found],
+                "figure": [figure.name for _, figure in found],
+                "value": [figure.value for _, figure in found],
+                "low": [low for low, _ in ends],
+                "high": [high for _, high in ends],
+                "reference": [figure.reference for _, figure in found],
+                "verdict": [figure.verdict for _, figure in found],
+            }
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the map of the rows of every class; return matplotlib's axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes or sequence of these, optional
+            Where to draw, one for each class; a new figure unless given.
+        """
+        places = axes(ax, max(1, len(self.classes)))
+        for place, one in zip(places, self.classes, strict=False):
+            for kind, points in one.map.points.items():
+                x, y = zip(*points, strict=True) if points else ((), ())
+                marker = "s" if kind == "new" else "o"
+                place.scatter(x, y, 12, marker=marker, alpha=0.6, label=kind.replace("_", " "))
+            place.set(title=f"class {one.label}", xticks=[], yticks=[])
+            place.legend()
+        return places if len(self.classes) > 1 else places[0]
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as plain data."""
@@ -375,6 +427,8 @@ def quality(
 def side_by_side(reports: Sequence[QualityReport]) -> str:
     """Return one page on the rows of several samplers, judged by the same rules.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     reports : sequence of QualityReport
@@ -384,6 +438,23 @@ def side_by_side(reports: Sequence[QualityReport]) -> str:
     -------
     page : str
         HTML that needs no other file; requires jinja2 (``mgvae[report]``).
+
+    See Also
+    --------
+    mgvae.report.quality : Make a report.
+
+    Examples
+    --------
+    >>> from imblearn.over_sampling import SMOTE, RandomOverSampler
+    >>> from sklearn.datasets import make_classification
+    >>> from mgvae.report import quality, side_by_side
+    >>> X, y = make_classification(300, 4, weights=[0.8], random_state=0)
+    >>> samplers = {"SMOTE": SMOTE(), "copies": RandomOverSampler()}
+    >>> page = side_by_side(
+    ...     [quality(X, None, target=(y,), sampler=s, name=name) for name, s in samplers.items()]
+    ... )
+    >>> "SMOTE" in page and "copies" in page
+    True
     """
     values = {"reports": list(reports), "questions": QUESTIONS, "answers": ANSWER_WORDS}
     return render("quality.html", values)

@@ -67,6 +67,8 @@ _CLAUSES: dict[Question, dict[Verdict, str]] = {
 class Advice:
     """One thing that can be done about a verdict.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     change : str
@@ -79,6 +81,10 @@ class Advice:
         The parameter to change, if one is.
     value : object
         Its new value.
+
+    See Also
+    --------
+    mgvae.report.Answer : What it is advice on.
     """
 
     change: str
@@ -92,6 +98,8 @@ class Advice:
 class Answer:
     """The verdict on one question.
 
+    .. versionadded:: 0.1
+
     Parameters
     ----------
     question : {"faithful", "diverse", "private"}
@@ -102,6 +110,10 @@ class Answer:
         The answer in words, and the figure that decides.
     advice : list of Advice
         What can be done; empty if all is well.
+
+    See Also
+    --------
+    mgvae.report.ClassQuality : What holds the three answers.
     """
 
     question: Question

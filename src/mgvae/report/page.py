@@ -4,17 +4,13 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from mgvae.errors import MGVAEError
+from mgvae.common.notebook import MissingPackageError
 from mgvae.report import _svg
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 __all__ = ["MissingPackageError", "check_packages", "render"]
-
-
-class MissingPackageError(MGVAEError, ImportError):
-    """An optional package is needed and not there."""
 
 
 def check_packages() -> None:

@@ -24,6 +24,7 @@ from mgvae.common.runtime import enough_memory, resolve_device, seed_sequence, t
 from mgvae.errors import ParameterError
 from mgvae.methods.method import Method, Workers
 from mgvae.samplers._checkpoint import CheckpointPlace, read_place
+from mgvae.samplers._constraints import Constraints, keep_constraints
 from mgvae.samplers._in_memory import InMemory
 from mgvae.samplers._making import FEWER_ROWS, Order, Part, check_size, make_parts
 from mgvae.samplers._partition import read_partition
@@ -66,6 +67,7 @@ class GenerativeSampler(Saving, BaseOverSampler):  # type: ignore[misc]
         "column_types": [Mapping, None],
         "sample_shape": ["array-like", StrOptions({"channels_first", "channels_last"}), None],
         "identifiers": [StrOptions({"new", "missing"})],
+        "constraints": [list, tuple, StrOptions({"auto"}), None],
         "device": [str, torch.device],
         "n_threads": [Interval(Integral, 1, None, closed="left"), None],
         "checkpoint": [str, os.PathLike, tuple, None],
@@ -77,6 +79,7 @@ class GenerativeSampler(Saving, BaseOverSampler):  # type: ignore[misc]
     column_types: Mapping[Any, KindName] | None
     sample_shape: SampleShape | None
     identifiers: Literal["new", "missing"]
+    constraints: Constraints
     network: Any
     device: str | torch.device
     n_threads: int | None
@@ -170,7 +173,7 @@ class GenerativeSampler(Saving, BaseOverSampler):  # type: ignore[misc]
     def generate(
         self,
         n: int,
-        label: Any,
+        label: Any = None,
         random_state: Any = None,
         *,
         partition: tuple[int, int] | None = None,
@@ -181,8 +184,8 @@ class GenerativeSampler(Saving, BaseOverSampler):  # type: ignore[misc]
         ----------
         n : int
             How many.
-        label : object
-            The class, as it is written in ``y``.
+        label : object, optional
+            The class, as it is written in ``y``; a sampler of one class needs no such word.
         random_state : None, int, RandomState or Generator
             Decides the rows. None gives other rows at every call, in an order that the sampler's
             own ``random_state`` decides.
@@ -261,7 +264,7 @@ class GenerativeSampler(Saving, BaseOverSampler):  # type: ignore[misc]
         if among is not None:
             generator = generator.within(np.asarray(among))
         order = Order(code, str(self.classes_[code]), n, generator, seeds)
-        made = make_parts(state.samples, [order], seeds, first=first, n_threads=self.n_threads)
+        made = make_parts(state, [order], seeds, first=first, n_threads=self.n_threads)
         parts = list(made) or [self._no_rows()]
         with enough_memory(f"keeping {n} new rows", FEWER_ROWS):
             new = state.samples.concatenate([part.rows for part in parts])
@@ -297,7 +300,14 @@ class GenerativeSampler(Saving, BaseOverSampler):  # type: ignore[misc]
         seeds, first = self._later(random_state, len(rows))
         with threads(self.n_threads):
             encoded = generator.translate(rows, seeds)
-        return state.samples.only(X_majority, state.decode(encoded.numpy(), seeds, first))
+        new = state.decode(encoded.numpy(), seeds, first)
+
+        def again(where: NDArray[np.intp]) -> Any:
+            with threads(self.n_threads):
+                encoded = generator.translate(rows[torch.from_numpy(where)], seeds.spawn(1)[0])
+            return state.decode(encoded.numpy(), seeds, first)
+
+        return state.samples.only(X_majority, keep_constraints(state, new, again, str(label)))
 
     def check_parameters(self) -> None:
         """Raise if a parameter is wrong."""
@@ -346,6 +356,8 @@ class GenerativeSampler(Saving, BaseOverSampler):  # type: ignore[misc]
 
     def _trained_code(self, label: Any) -> int:
         trained = [self.classes_[code] for code in self.state_.generators]
+        if label is None and len(trained) == 1:
+            return next(iter(self.state_.generators))
         for known in trained:
             if known == label:
                 return int(np.flatnonzero(self.classes_ == label)[0])

@@ -12,6 +12,7 @@ from mgvae.methods.cgan import CGANSettings, ConditionalGAN
 from mgvae.methods.settings import check_settings, complete, parameter_rules
 from mgvae.samplers._base import Auto, GenerativeSampler, refuse_network
 from mgvae.samplers._checkpoint import CheckpointPlace
+from mgvae.samplers._constraints import Constraints, texts_of
 from mgvae.samplers._recipes import CGAN_RECIPES
 from mgvae.training import Callback
 
@@ -66,7 +67,9 @@ class CGAN(GenerativeSampler):
         Largest norm of a gradient.
     on_collapse : {"raise", "warn"}, default="raise"
         What to do when the rows of a class are all alike.
-    column_types, identifiers, device, n_threads, checkpoint, callback, verbose : see MGVAE
+    column_types, identifiers, constraints, device, n_threads, checkpoint, callback : see MGVAE
+        As in :class:`mgvae.MGVAE`.
+    verbose : bool or int, default=False
         As in :class:`mgvae.MGVAE`.
 
     Attributes
@@ -125,6 +128,7 @@ class CGAN(GenerativeSampler):
         on_collapse: Literal["raise", "warn"] = "raise",
         column_types: Mapping[Any, KindName] | None = None,
         identifiers: Literal["new", "missing"] = "new",
+        constraints: Constraints = "auto",
         device: str | torch.device = "auto",
         n_threads: int | None = 1,
         checkpoint: CheckpointPlace | None = None,
@@ -150,6 +154,7 @@ class CGAN(GenerativeSampler):
         self.on_collapse = on_collapse
         self.column_types = column_types
         self.identifiers = identifiers
+        self.constraints = constraints
         self.device = device
         self.n_threads = n_threads
         self.checkpoint = checkpoint
@@ -179,4 +184,5 @@ class CGAN(GenerativeSampler):
             table_likelihood="squared_error",
             image_likelihood="squared_error",
             scaling=self.scaling,
+            constraints=texts_of(self.constraints),
         )

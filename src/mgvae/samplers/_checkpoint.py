@@ -87,7 +87,9 @@ def open_checkpoint(
         "versions": {"mgvae": __version__, "numpy": np.__version__, "torch": torch.__version__},
         "settings": {name: _plain(value) for name, value in as_plain(method.settings).items()},
         "columns": {
-            name: _plain(value) for name, value in sampler.codec_options()._asdict().items()
+            name: _plain(value)
+            for name, value in sampler.codec_options()._asdict().items()
+            if name != "constraints"  # which decide nothing of training
         },
         "device": str(job.device),
         "processes": job.workers.devices if team is None else team.size,

@@ -14,6 +14,7 @@ from mgvae.methods.settings import check_settings, complete, is_auto, parameter_
 from mgvae.networks import Network, Precision
 from mgvae.samplers._base import Auto, GenerativeSampler, refuse_network
 from mgvae.samplers._checkpoint import CheckpointPlace
+from mgvae.samplers._constraints import Constraints, texts_of
 from mgvae.samplers._recipes import CVAE_DEFAULTS, family_of
 from mgvae.training import Callback
 
@@ -38,9 +39,12 @@ class CVAE(GenerativeSampler):
         How numbers are scored, see :class:`mgvae.MGVAE`.
     scaling : {"quantile", "minmax", "symmetric", "identity"}, default="quantile"
         How numbers are brought to the network, see :class:`mgvae.MGVAE`.
-    sample_shape, network, network_width, precision : as in :class:`mgvae.MGVAE`
+    sample_shape, network, network_width : as in :class:`mgvae.MGVAE`
         What images look like and which network learns, see :class:`mgvae.MGVAE`. A callable is
         called as ``network(shape, latent_size, condition_size)``.
+    precision : {"float32", "bfloat16"}, default="float32"
+        Whether networks compute in bfloat16. That pays on GPUs and on processors with instructions
+        for it, and costs much on others.
     hidden_sizes : sequence of int, default="auto" ((128, 128); images (300, 300))
         Widths of the encoder's hidden layers; the decoder mirrors them.
     latent_size : int, default="auto" (10; images 40)
@@ -62,7 +66,9 @@ class CVAE(GenerativeSampler):
         Factor on the latent noise of new rows.
     decoder_output : {"auto", "mean", "sample"}, default="auto"
         Numbers as the decoder's means, or drawn around them, see :class:`mgvae.MGVAE`.
-    column_types, identifiers, device, n_threads, checkpoint, callback, verbose : see MGVAE
+    column_types, identifiers, constraints, device, n_threads, checkpoint, callback : see MGVAE
+        As in :class:`mgvae.MGVAE`.
+    verbose : bool or int, default=False
         As in :class:`mgvae.MGVAE`.
 
     Attributes
@@ -119,6 +125,7 @@ class CVAE(GenerativeSampler):
         decoder_output: DecoderOutput | Auto = "auto",
         column_types: Mapping[Any, KindName] | None = None,
         identifiers: Literal["new", "missing"] = "new",
+        constraints: Constraints = "auto",
         device: str | torch.device = "auto",
         n_threads: int | None = 1,
         checkpoint: CheckpointPlace | None = None,
@@ -145,6 +152,7 @@ class CVAE(GenerativeSampler):
         self.decoder_output = decoder_output
         self.column_types = column_types
         self.identifiers = identifiers
+        self.constraints = constraints
         self.device = device
         self.n_threads = n_threads
         self.checkpoint = checkpoint
@@ -176,4 +184,5 @@ class CVAE(GenerativeSampler):
             table_likelihood="gaussian" if auto else self.likelihood,
             image_likelihood="bernoulli" if auto else self.likelihood,
             scaling=self.scaling,
+            constraints=texts_of(self.constraints),
         )

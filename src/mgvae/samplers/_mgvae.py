@@ -21,6 +21,7 @@ from mgvae.methods.settings import check_settings, complete, is_auto, parameter_
 from mgvae.networks import Network
 from mgvae.samplers._base import Auto, GenerativeSampler, refuse_network
 from mgvae.samplers._checkpoint import CheckpointPlace
+from mgvae.samplers._constraints import Constraints, texts_of
 from mgvae.samplers._in_memory import InMemory
 from mgvae.samplers._recipes import MGVAE_DEFAULTS, RECIPES, defaults_of, family_of
 from mgvae.samplers._way import look, make_job
@@ -71,10 +72,10 @@ class MGVAE(GenerativeSampler):
         rows, with a fifth of them held out, takes the weight under which these are told best from
         majority rows, and then learns from all rows. A smaller class takes the middle one,
         images with convolutions 0.1. See ``ewc_weights_``.
-    pretrain_steps : int or str, default="auto" (500; images "100 epochs, at most 8000 steps", with
-        convolutions "60 epochs, at most 3000 steps")
-        Steps on the majority (the paper's T1); ``"200 epochs"`` counts passes over its rows, and
-        may be bounded as shown; 0 leaves pre-training (and the penalty, which needs it) out.
+    pretrain_steps : int or str, default="auto"
+        Steps on the majority (the paper's T1); ``"200 epochs"`` counts passes over its rows; 0
+        leaves pre-training (and the penalty, which needs it) out. ``"auto"`` is 500; for images
+        ``"100 epochs, at most 8000 steps"``, with convolutions ``"60 epochs, at most 3000 steps"``.
     finetune_steps : int or str, default="auto" (200; images 600, with convolutions 300)
         Steps on a minority class (the paper's T2), likewise.
     early_stopping : bool or float, default=False
@@ -91,6 +92,13 @@ class MGVAE(GenerativeSampler):
         images anyway; for those, a word says where the channels are if the shape does not.
     identifiers : {"new", "missing"}, default="new"
         Identifier columns of synthetic rows get new values, or are left missing.
+    constraints : "auto", list or None, default="auto"
+        Relations between columns that synthetic rows keep. ``"auto"`` finds those that every row
+        of X keeps (columns that determine others, few combinations, sums, orders, values that
+        occur together; ``codec_.relations`` lists them), and with a published recipe none. A list
+        adds to them: texts such as ``"low <= high"``, ``"total = x + y"``, ``"zip -> city"`` and
+        ``"(month, rate)"``, and functions from rows, in the container of X, to booleans. The word
+        ``"only"`` in the list leaves out those found. None keeps none.
     recipe : {"default", "paper-tables", "paper-images", "paper-faces"}, default="default"
         What ``"auto"`` stands for: our defaults, or the settings that were published for tables,
         for small images or for CelebA. These also have the published likelihood (squared error)
@@ -233,6 +241,7 @@ class MGVAE(GenerativeSampler):
         augment: Mapping[str, Any] | Auto | None = "auto",
         sample_shape: SampleShape | None = None,
         identifiers: Literal["new", "missing"] = "new",
+        constraints: Constraints = "auto",
         recipe: str = "default",
         n_exemplars: int | Auto = "auto",
         network: Network = "auto",
@@ -262,6 +271,7 @@ class MGVAE(GenerativeSampler):
         self.augment = augment
         self.sample_shape = sample_shape
         self.identifiers = identifiers
+        self.constraints = constraints
         self.recipe = recipe
         self.n_exemplars = n_exemplars
         self.network = network
@@ -346,6 +356,9 @@ class MGVAE(GenerativeSampler):
             table_likelihood=known["table_likelihood"],
             image_likelihood=known["image_likelihood"],
             scaling=known["scaling"],
+            constraints=known["relations"]
+            if is_auto(self.constraints)
+            else texts_of(self.constraints),
         )
 
     def plan(self, X: Any, y: Any, *, minutes: float | None = None) -> TrainingPlan:

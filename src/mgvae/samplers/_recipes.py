@@ -65,6 +65,7 @@ _ALL: dict[str, Any] = {
     "table_likelihood": "gaussian",
     "image_likelihood": "bernoulli",
     "scaling": "quantile",
+    "relations": "auto",
     "augment": None,
     "moved": "all",
 }
@@ -180,6 +181,7 @@ _PUBLISHED: dict[str, Any] = {
     "table_likelihood": "squared_error",
     "image_likelihood": "squared_error",
     "scaling": "symmetric",
+    "relations": None,
     "hidden_sizes": (300, 300),
     "latent_size": 10,
     "batch_size": 100,

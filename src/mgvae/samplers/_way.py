@@ -11,6 +11,7 @@ tables on disk (:class:`mgvae.streams.InBatches`) alike::
 Each fact is found once, in :func:`look`, and handed on as :class:`Seen`.
 """
 
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -24,9 +25,11 @@ from mgvae.codec.samples import Samples, open_samples
 from mgvae.common.progress import progress_bars
 from mgvae.common.rows import EncodedRows, MemoryRows
 from mgvae.common.runtime import enough_memory, resolve_device, seed_sequence, threads
+from mgvae.errors import MGVAEWarning, Setting
 from mgvae.methods.method import SMALLER, DataLayout, Job, Learned, Unvaried
 from mgvae.methods.mgvae.together import outer_team
 from mgvae.samplers._checkpoint import open_checkpoint
+from mgvae.samplers._constraints import predicates_of
 from mgvae.samplers._making import Order, Part, make_parts
 from mgvae.storage import FittedState
 
@@ -103,6 +106,7 @@ def learn(sampler: "GenerativeSampler", given: Given, seen: Seen) -> np.random.S
     method = sampler.make_method(seen.samples)
     job = make_job(sampler, given, seen)
     layout, members, targets, workers = job.layout, job.members, job.targets, job.workers
+    _warn_of_single_rows([layout.names[code] for code in targets if len(members[code]) == 1])
     team = outer_team(workers, job.device)
     if team is not None:
         job = replace(job, seeds=team.from_first(job.seeds))
@@ -129,6 +133,7 @@ def learn(sampler: "GenerativeSampler", given: Given, seen: Seen) -> np.random.S
         method=method,
         generators=dict(learned.generators),
         later=for_later,
+        predicates=predicates_of(sampler.constraints),
     )
     none = np.empty((0, seen.samples.codec.width), np.float32)
     state.template = seen.samples.only(seen.example, state.decode(none, for_later))
@@ -137,6 +142,21 @@ def learn(sampler: "GenerativeSampler", given: Given, seen: Seen) -> np.random.S
         setattr(sampler, name, value)
     seen.samples.validate(sampler, given.sample, reset=True)
     return for_resampling
+
+
+def _warn_of_single_rows(names: list[str]) -> None:
+    """Warn of classes that cannot show how their rows differ."""
+    if names:
+        which = f"class {names[0]!r} has" if len(names) == 1 else f"the classes {names[:10]} have"
+        warnings.warn(
+            MGVAEWarning(
+                f"{which} one row only, from which nothing can be learned about how rows of a "
+                "class differ: new rows will all resemble it. Collect more, or leave it out of ",
+                Setting("sampling_strategy"),
+                ".",
+            ),
+            stacklevel=4,
+        )
 
 
 def make_job(sampler: "GenerativeSampler", given: Given, seen: Seen) -> Job:
@@ -162,7 +182,7 @@ def make(
         for label, n in state.new_rows.items()
         if n
     ]
-    return make_parts(state.samples, orders, branches[0], n_threads=n_threads)
+    return make_parts(state, orders, branches[0], n_threads=n_threads)
 
 
 def rows_to_make(strategy: Any, classes: NDArray[Any], codes: NDArray[Any]) -> dict[Any, int]:

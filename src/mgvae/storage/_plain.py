@@ -32,6 +32,8 @@ def store_settings(parameters: Mapping[str, Any]) -> dict[str, Any]:
         )
     settings = {}
     for name, value in parameters.items():
+        if name == "constraints" and isinstance(value, tuple | list):
+            value = [one for one in value if not callable(one)]  # a file holds no code
         if isinstance(value, Mapping):
             value = {"map": [[plain(k), plain(v)] for k, v in value.items()]}
         elif isinstance(value, tuple | list | np.ndarray | np.generic):

@@ -4,6 +4,7 @@ import datetime as dt
 import io
 import os
 import platform
+import warnings
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from mgvae.codec import TableCodec, plain
 from mgvae.common.atomic import atomic_write, check_writable
 from mgvae.common.tensor_file import ModelFile, read_stream, to_bytes
 from mgvae.common.version import __version__
-from mgvae.errors import ModelFileError, ParameterError
+from mgvae.errors import CodecWarning, ModelFileError, ParameterError, Setting
 from mgvae.methods.settings import as_plain
 from mgvae.storage._plain import hoist, store_settings
 from mgvae.storage._read import SCHEMA_VERSION, Sampler, revive
@@ -29,6 +30,12 @@ def save_sampler(sampler: Sampler, path: str | os.PathLike[str]) -> None:
     """Write a fitted sampler; what is written is known to load again."""
     check_is_fitted(sampler, "classes_")
     check_writable(path)
+    if sampler.state_.predicates:
+        words = " holds functions, which a model file cannot hold: rows that are made with the file"
+        warnings.warn(
+            CodecWarning(Setting("constraints"), f"{words} will not be checked by them."),
+            stacklevel=3,
+        )
     content = to_bytes(pack(sampler))
     try:
         file = read_stream(io.BytesIO(content), len(content))

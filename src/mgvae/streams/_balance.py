@@ -35,7 +35,7 @@ def balance_dataset(
         A Parquet file; a pyarrow Dataset or Table; a function without parameters that gives the
         batches (pyarrow RecordBatch or Table) from the first on at every call; or an iterable of
         batches, which is read once and copied to the temporary folder. All others are read three
-        times.
+        times, and columns between which there may be relations once more.
     target : str
         The column that holds the class. All other columns are modelled.
     output : path

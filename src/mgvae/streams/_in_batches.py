@@ -82,6 +82,7 @@ class InBatches:
             raise DataError(f"{self.source.name} holds no rows.")
         codec.finish()
         self._n_rows = start
+        self._confirm(codec)
         return labels.finish(declared=self.declared)
 
     def encode(self, samples: Samples) -> EncodedRows:
@@ -91,6 +92,14 @@ class InBatches:
         if self.folder is None or 4 * self._n_rows * codec.width <= _IN_MEMORY:
             return MemoryRows(torch.from_numpy(np.concatenate(list(blocks))))
         return FileRows.write(blocks, self._n_rows, codec.width, self.folder)
+
+    def _confirm(self, codec: TableCodec) -> None:
+        """Read the columns that may be related once more."""
+        names = [str(name) for name in codec.unconfirmed]
+        if names:
+            for batch in self.source.only(names).batches():
+                codec.confirm(read_table(pa.Table.from_batches([batch])))
+            codec.settle()
 
     def schema(self, mark: str | None) -> pa.Schema:
         """Return the columns of the output: those of the input, and the marks of both parents."""

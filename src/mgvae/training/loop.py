@@ -23,6 +23,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from mgvae.common.notebook import axes, data_frame, html_table
 from mgvae.common.progress import Callback
 from mgvae.errors import DivergenceError
 from mgvae.training.checkpoints import StageFile, Stateful
@@ -51,8 +52,8 @@ class Averages(Protocol):
     """Several processes that train one model."""
 
     def average(
-        self, parameters: Sequence[Tensor], terms: Mapping[str, Tensor]
-    ) -> Mapping[str, Tensor]:
+        self, parameters: Sequence[Tensor], terms: Mapping[str, Tensor | float]
+    ) -> Mapping[str, Tensor | float]:
         """Replace gradients by their means over the processes; return the means of the terms."""
 
 
@@ -63,21 +64,34 @@ class Player:
     Parameters
     ----------
     loss : callable
-        Called with the number of the step; returns the named terms of its loss as scalar tensors.
+        Called with the number of the step; returns the named terms of its loss, scalars.
     optimizer : torch.optim.Optimizer
         Built over the player's parameters. The learning rates of its groups are the ones at the
         start; the schedule scales them.
     lowers : str
         Name of the term that is lowered; the others are only recorded.
+    differentiates : bool
+        Whether ``loss`` leaves its gradient in the parameters itself, without autograd.
     """
 
-    loss: Callable[[int], Mapping[str, Tensor]]
+    loss: Callable[[int], Mapping[str, Tensor | float]]
     optimizer: torch.optim.Optimizer
     lowers: str = "loss"
+    differentiates: bool = False
 
     def parameters(self) -> list[Tensor]:
         """Return every parameter that the optimiser moves."""
         return [p for group in self.optimizer.param_groups for p in group["params"]]
+
+    def differentiate(self, step: int) -> Mapping[str, Tensor | float]:
+        """Return the terms of the loss; its gradient is then in the parameters."""
+        if self.differentiates:
+            return self.loss(step)
+        for parameter in self.parameters():
+            parameter.grad = None
+        terms = self.loss(step)
+        torch.as_tensor(terms[self.lowers]).backward()  # type: ignore[no-untyped-call]
+        return terms
 
 
 @dataclass
@@ -103,7 +117,7 @@ class Validation:
     patience: int | None = None
 
 
-@dataclass
+@dataclass(repr=False)
 class History:
     """What happened in one stage of training.
 
@@ -140,6 +154,54 @@ class History:
     def steps(self) -> int:
         """Steps taken."""
         return max((len(values) for values in self.terms.values()), default=0)
+
+    def __repr__(self) -> str:
+        ends = [
+            f"{name} {values[0]:.4g} to {values[-1]:.4g}"
+            for name, values in self.terms.items()
+            if values
+        ]
+        early = ", stopped early" if self.stopped_early else ""
+        return (
+            f"<History of {self.stage}: {self.steps:,} steps{early} in {self.seconds:.1f} s; "
+            f"{', '.join(ends)}>"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (name, f"{values[0]:.4g}", f"{values[-1]:.4g}")
+            for name, values in self.terms.items()
+            if values
+        ]
+        return html_table(
+            f"{self.stage}: {self.steps:,} steps in {self.seconds:.1f} s",
+            ("term", "first step", "last step"),
+            rows,
+        )
+
+    def to_frame(self) -> Any:
+        """Return the loss terms as a pandas DataFrame, one row for each step."""
+        columns = {name: values for name, values in self.terms.items() if len(values) == self.steps}
+        return data_frame({"step": range(self.steps), **columns})
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the loss terms over the steps; return matplotlib's axes.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure unless given.
+        """
+        (place, *_) = axes(ax)
+        for name, values in self.terms.items():
+            place.plot(range(len(values)), values, label=name)
+        if self.validation:
+            place.plot(*zip(*self.validation, strict=True), "o-", label="validation")
+        if self.best_step is not None:
+            place.axvline(self.best_step, linestyle="--", color="grey")
+        place.set(title=self.stage, xlabel="step")
+        place.legend()
+        return place
 
     def state_dict(self) -> dict[str, Any]:
         """Return the history as plain data."""
@@ -278,10 +340,7 @@ def train(
             for player, rates in zip(players, base_rates, strict=True):
                 for group, rate in zip(player.optimizer.param_groups, rates, strict=True):
                     group["lr"] = rate * factor
-                for parameter in player.parameters():
-                    parameter.grad = None
-                terms = player.loss(step - 1)
-                terms[player.lowers].backward()  # type: ignore[no-untyped-call]
+                terms = player.differentiate(step - 1)
                 if team is not None:
                     terms = team.average(player.parameters(), terms)
                 if clip_norm is not None:
@@ -358,13 +417,15 @@ class _Losses:
 
     def __init__(self, history: History, lowered: list[str]) -> None:
         self.history = history
-        self.pending: list[dict[str, Tensor]] = []
+        self.pending: list[dict[str, Tensor | float]] = []
         self.previous = dict.fromkeys(lowered, math.inf)
         self.rising = dict.fromkeys(lowered, 0)
 
-    def add(self, terms: Mapping[str, Tensor]) -> None:
+    def add(self, terms: Mapping[str, Tensor | float]) -> None:
         """Add one step's terms, without waiting for them."""
-        self.pending.append({name: term.detach() for name, term in terms.items()})
+        self.pending.append(
+            {k: term.detach() if isinstance(term, Tensor) else term for k, term in terms.items()}
+        )
 
     def flush(self) -> dict[str, float]:
         """Write the terms to the history, raise if they diverged, and return the latest of each."""
@@ -400,7 +461,12 @@ class _Losses:
     def _numbers(self) -> list[float]:
         """Fetch all pending values at once."""
         values = [value for terms in self.pending for value in terms.values()]
-        return torch.stack(values).tolist() if values else []
+        tensors = iter(
+            torch.stack(waiting).tolist()
+            if (waiting := [value for value in values if isinstance(value, Tensor)])
+            else []
+        )
+        return [next(tensors) if isinstance(value, Tensor) else value for value in values]
 
     def _diverged(self, name: str) -> None:
         values = self.history.terms[name]

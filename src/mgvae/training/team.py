@@ -131,11 +131,11 @@ class Team:
         return gathered[:n]
 
     def average(
-        self, parameters: Sequence[Tensor], terms: Mapping[str, Tensor]
-    ) -> dict[str, Tensor]:
+        self, parameters: Sequence[Tensor], terms: Mapping[str, Tensor | float]
+    ) -> dict[str, Tensor | float]:
         """Replace all gradients by their means over the processes; give the means of the terms."""
         gradients = [p.grad for p in parameters if p.grad is not None]
-        numbers = [torch.stack([term.detach().float() for term in terms.values()])]
+        numbers = [torch.stack([torch.as_tensor(term).detach().float() for term in terms.values()])]
         flat = torch.cat([part.reshape(-1) for part in [*gradients, *numbers]])
         distributed.all_reduce(flat)
         flat /= self.size

@@ -12,11 +12,12 @@ from mgvae.codec.containers._dispatch import (
     only_rows,
     read_table,
 )
-from mgvae.codec.containers._rows import put_below, take_rows
+from mgvae.codec.containers._rows import is_mixed, put_below, take_rows
 
 __all__ = [
     "append_labels",
     "append_rows",
+    "is_mixed",
     "only_labels",
     "only_rows",
     "put_below",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
-__all__ = ["put_below", "take_rows"]
+__all__ = ["is_mixed", "put_below", "take_rows"]
 
 
 def take_rows(X: Any, rows: NDArray[Any]) -> Any:
@@ -41,3 +41,18 @@ def put_below(parts: Sequence[Any]) -> Any:
     if sparse.issparse(parts[0]):
         return sparse.vstack(parts, format=parts[0].format)
     return np.concatenate(parts)
+
+
+def is_mixed(X: Any) -> bool:
+    """Return whether X is a data frame with columns that are neither numbers nor flags.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> is_mixed(pa.table({"a": [1, 2]})), is_mixed(pa.table({"a": ["x", "y"]}))
+    (False, True)
+    """
+    if not of.is_into_dataframe(X):
+        return False
+    kinds = nw.from_native(X).schema.values()
+    return not all(kind.is_numeric() or kind == nw.Boolean for kind in kinds)

@@ -11,6 +11,7 @@ In each step, ``n_exemplars`` (S) majority rows are drawn with replacement to st
 Algorithm 1, generation, is in :mod:`mgvae.methods.mgvae.generation`.
 """
 
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -26,7 +27,7 @@ from mgvae.common.runtime import torch_generator
 from mgvae.methods.mgvae.generation import latent_means, translate
 from mgvae.methods.settings import Stage
 from mgvae.model.ewc import Consolidation, fisher_diagonal
-from mgvae.model.kernels import Adam
+from mgvae.model.kernels import Adam, DenseStep
 from mgvae.model.prior import own_exemplars
 from mgvae.model.vae import VAE, elbo, elbo_with_exemplars
 from mgvae.training import Callback, History, Player, Validation, train
@@ -194,8 +195,15 @@ def _learn(
     n_exemplars = stage.n_exemplars if vae.prior == "majority" else 0
     memory = _Memory(stage.n_remembered if n_exemplars else 0, device)
     place: Tensor | None = None  # of a step's rows
+    fused = None
+    if team is None and n_exemplars and DenseStep.suits(vae):
+        fused = DenseStep(vae, n_batch, n_exemplars, consolidation)
+    if fused is not None and moved == "all":
+        optimizer = _adam(fused.weights, fused.variances, stage.learning_rate)
+    else:
+        optimizer = adam(vae, stage.learning_rate, moved)
 
-    def loss(step: int) -> dict[str, Tensor]:  # noqa: ARG001
+    def loss(step: int) -> Mapping[str, Tensor | float]:  # noqa: ARG001
         nonlocal place
         batch = learned[rng.choice(len(learned), n_batch, replace=False, shuffle=False)]
         exemplars = majority[rng.integers(len(majority), size=n_exemplars)]
@@ -214,6 +222,10 @@ def _learn(
         own = None
         if stage.leave_one_out and n_exemplars:
             own = own_exemplars(batch, np.concatenate([exemplars, memory.positions])).to(device)
+        if fused is not None:
+            found, centres = fused(chosen, noise, own, memory.means)
+            memory.add(exemplars, centres)
+            return found
         parts = elbo_with_exemplars(vae, chosen, noise, own, memory.means, gather)
         memory.add(exemplars, parts.centres)
         terms = dict(parts.terms())
@@ -231,7 +243,7 @@ def _learn(
         if team is not None:
             team.align(vae)
         return train(
-            [Player(loss, adam(vae, stage.learning_rate, moved))],
+            [Player(loss, optimizer, differentiates=fused is not None)],
             stage=name,
             steps=stage.steps,
             schedule=stage.schedule,
@@ -273,11 +285,19 @@ class _Memory:
 
 def adam(vae: VAE, learning_rate: float, moved: Moved = "all") -> torch.optim.Optimizer:
     """Make the optimiser: Adam, faster for the likelihood's variances."""
-    fast = {id(p) for p in vae.likelihood.parameters()}
+    variances = list(vae.likelihood.parameters())
+    fast = {id(p) for p in variances}
     moving = vae if moved == "all" else vae.decoder
+    weights = [p for p in moving.parameters() if id(p) not in fast]
+    return _adam(weights, variances, learning_rate)
+
+
+def _adam(
+    weights: Sequence[Tensor], variances: Sequence[Tensor], learning_rate: float
+) -> torch.optim.Optimizer:
     groups = [
-        {"params": [p for p in moving.parameters() if id(p) not in fast], "lr": learning_rate},
-        {"params": list(vae.likelihood.parameters()), "lr": learning_rate * _VARIANCE_RATE},
+        {"params": list(weights), "lr": learning_rate},
+        {"params": list(variances), "lr": learning_rate * _VARIANCE_RATE},
     ]
     return Adam([g for g in groups if g["params"]])
 
