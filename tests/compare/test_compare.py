@@ -322,7 +322,7 @@ def test_a_mixed_table() -> None:
     assert set(found.scores["knn"]) == {"nothing", "tuned threshold", "ROS", "SMOTE", "MGVAE"}
     assert json.loads(found.to_json())["verdicts"]["knn"].startswith("MGVAE")
     page = found.to_html()
-    for text in (*found.verdicts.values(), *found.failures, "Nadeau"):
+    for text in (*found.verdicts.values(), *found.failures, "Means over the splits"):
         assert text in page
 
 

@@ -157,6 +157,7 @@ def test_copies_are_seen(real: pd.DataFrame) -> None:
         assert found["private"] == found["learned"] == "bad"
         assert found["columns"] == "good"
     assert found["nearer"] == "bad"
+    assert "exact copies" in quality(real, copies, target="y").headline
 
 
 def test_near_copies_are_seen_whatever_they_look_like(real: pd.DataFrame) -> None:

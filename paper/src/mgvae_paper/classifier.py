@@ -3,8 +3,9 @@
 These are rows held out by the caller, which no resampling has touched; the paper's random
 over-sampling, in which each epoch draws as many rows as there are, with replacement, every class
 equally often; and the double softmax of the published scripts, which hand the loss probabilities
-where it expects logits. The last spoils the training: ERM collapses to the majority. Without any
-of them, the outcome is that of :class:`mgvae.TorchClassifier`, bit by bit.
+where it expects logits. The last spoils the training: ERM collapses to the majority; its gradient
+is written out in :mod:`mgvae_paper.mlp_training`. Without any of them, the outcome is that of
+:class:`mgvae.TorchClassifier`, bit by bit.
 """
 
 import math
@@ -25,6 +26,7 @@ from mgvae.errors import ParameterError
 from mgvae.losses import LDAMLoss
 from mgvae.training import History, Player, exponential, train
 from mgvae_paper.methods import find_class
+from mgvae_paper.mlp_training import can_train, train_mlp
 from mgvae_paper.sampler import Generative
 
 __all__ = ["TrainedClassifier", "train_classifier"]
@@ -110,19 +112,30 @@ def train_classifier(
         scale = loss.scale if isinstance(loss, LDAMLoss) else 1.0
         if double_softmax:
             loss = _OfProbabilities(loss)
+        if balanced and (estimator.loss != "ce" or held_out is not None):
+            raise ParameterError(
+                "balanced_batches is the paper's random over-sampling: it goes with the loss "
+                '"ce" and the last epoch only.'
+            )
+        augmentation = estimator.augmentation(torch_generator(for_augmentation))
+        plain = held_out is None and fresh is None and augmentation is None
+        simple = plain and estimator.loss in ("ce", "rw", "cbrw")
+        if double_softmax and simple and can_train(network, plan):
+            order = torch_generator(for_order)
+            draw = _balanced_draws if balanced else _shuffled
+            train_mlp(
+                network, rows, draw(rows.y, plan.batch_size, order), plan,
+                steps_per_epoch=math.ceil(len(y) / plan.batch_size), double_softmax=True,
+            )  # fmt: skip
+            return TrainedClassifier(network, scale, plan.epochs)
         if balanced:
-            if estimator.loss != "ce" or held_out is not None:
-                raise ParameterError(
-                    "balanced_batches is the paper's random over-sampling: it goes with the loss "
-                    '"ce" and the last epoch only.'
-                )
             history = _train_balanced(network, loss, rows, plan, torch_generator(for_order))
         else:
             history = training.train_network(
                 network, loss, rows, _held_out(held_out, device), plan,
                 n_classes=len(counts), generator=torch_generator(for_order), callback=None,
                 epoch=_epochs(rows, fresh, X.shape[1:], estimator.borrowed, for_fresh),
-                augmentation=estimator.augmentation(torch_generator(for_augmentation)),
+                augmentation=augmentation,
                 class_weight=torch.from_numpy(class_weight),
             )  # fmt: skip
     shown = len(y) if fresh is None else len(counts) * int(counts.max())
@@ -206,6 +219,12 @@ def _train_balanced(
     )
     network.eval()
     return history
+
+
+def _shuffled(y: Tensor, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:
+    """Draw every row once in an epoch, as :func:`mgvae.classifiers.training.train_network`."""
+    while True:
+        yield from torch.randperm(len(y), generator=generator).split(batch_size)  # type: ignore[no-untyped-call]
 
 
 def _balanced_draws(y: Tensor, batch_size: int, generator: torch.Generator) -> Iterator[Tensor]:

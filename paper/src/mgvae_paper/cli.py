@@ -44,7 +44,10 @@ Cache = Annotated[
     typer.Option(metavar="FOLDER", help="Where pre-trained models are kept between runs."),
 ]
 Only = Annotated[
-    str | None, typer.Option(metavar="NAMES", help="Rows or methods, between commas: mgvae,smote.")
+    str | None,
+    typer.Option(
+        metavar="NAMES", help="Rows or methods, between commas, * for any text: mgvae,smote."
+    ),
 ]
 Methods = Annotated[
     list[str] | None,
@@ -82,7 +85,7 @@ def list_(debug: Debug = False) -> None:  # noqa: ARG001 (looked for where error
         typer.echo(f"{name:20} {table.title} [{', '.join(table.protocols)}]")
     typer.echo(f"\nmethods:   {', '.join(method_names())}")
     typer.echo(f"data sets: {', '.join(DATASETS)}")
-    typer.echo(f"figures:   {', '.join([*FIGURES, *EFFICACY_FIGURES])}")
+    typer.echo(f"figures:   {', '.join([*FIGURES, 'grids', *EFFICACY_FIGURES])}")
 
 
 @app.command()
@@ -132,7 +135,8 @@ def run(
         )
     ]
     store = open_store(results)
-    todo = in_good_order(waiting(cells, store, retry=retry, again=again))
+    todo = waiting(cells, store, retry=retry, again=again)
+    todo = todo if jobs == 1 else in_good_order(todo)
     console = Console(stderr=True)
     if not todo:
         named = ", ".join(tables or ["all tables"])

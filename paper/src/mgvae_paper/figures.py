@@ -16,6 +16,7 @@ from mgvae.errors import ParameterError
 from mgvae_paper.data import DataSet, Split, split, split_dataset
 from mgvae_paper.efficacy import gather
 from mgvae_paper.efficacy_figures import EFFICACY_FIGURES
+from mgvae_paper.grids import draw_spreads, gather_spreads
 from mgvae_paper.methods import make_cell
 from mgvae_paper.resampling import resample
 from mgvae_paper.sampler import make_sampler, share_pretraining
@@ -62,7 +63,7 @@ def draw_figure(
     Parameters
     ----------
     name : str
-        One of :data:`FIGURES` or :data:`mgvae_paper.efficacy_figures.EFFICACY_FIGURES`.
+        One of :data:`FIGURES` or :data:`mgvae_paper.efficacy_figures.EFFICACY_FIGURES`, or "grids".
     path : path
         The .png file to write.
     budget : {"full", "cpu"}
@@ -77,8 +78,11 @@ def draw_figure(
     if name in EFFICACY_FIGURES:
         EFFICACY_FIGURES[name](gather(find_table("efficacy"), open_store(results)), path)
         return
+    if name == "grids":
+        draw_spreads(gather_spreads(open_store(results)), path)
+        return
     if name not in FIGURES:
-        known = ", ".join([*FIGURES, *EFFICACY_FIGURES])
+        known = ", ".join([*FIGURES, "grids", *EFFICACY_FIGURES])
         raise ParameterError(f"there is no figure {name!r}; there are {known}.")
     _draw(FIGURES[name].panels(_Studio(budget, data, cache)), path)
 

@@ -34,7 +34,7 @@ _MOVED = {
 _CONDITIONS = ("method", "protocol", "kind", "family", "dataset", "budget")
 _EFFECTS = (
     "sampler", "settings", "classifier", "pretrain_seed", "image_size", "folds", "classifiers",
-    "weights", "fresh", "revision", "arms",
+    "weights", "fresh", "revision", "sampler_seed", "truncated", "arms",
 )  # fmt: skip
 
 
@@ -59,6 +59,7 @@ def make_cell(
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
     draw: int | None = None,
+    sampler_seed: int | None = None,
 ) -> Cell:
     """Put together the cell of a method on a data set.
 
@@ -74,6 +75,8 @@ def make_cell(
         Parameters of the sampler that differ from the declared ones.
     draw : int, optional
         Decides the draw of the data in place of the seed.
+    sampler_seed : int, optional
+        Decides the sampler's randomness in place of the seed, which is left to the classifier.
 
     Examples
     --------
@@ -96,6 +99,8 @@ def make_cell(
         parameters = _merged(parameters, {"settings": dict(settings)})
     if draw not in (None, seed):
         parameters["draw"] = draw
+    if sampler_seed is not None:
+        parameters["sampler_seed"] = sampler_seed
     return Cell(dataset, method, protocol, budget if shortened else "full", seed, parameters)
 
 

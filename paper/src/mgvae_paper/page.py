@@ -4,6 +4,8 @@ A short reading in words is kept in a file beside it, ``<name>-reading.md``, and
 page is overwritten, the reading never.
 """
 
+import json
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Container
 from pathlib import Path
@@ -12,9 +14,10 @@ from mgvae.common.atomic import atomic_write
 from mgvae.errors import DataError
 from mgvae.experiments import Store
 from mgvae_paper.figures import FIGURES
+from mgvae_paper.grids import draw_spreads, gather_spreads, spread_table
 from mgvae_paper.ranks import draw_critical_differences, rank_methods
 from mgvae_paper.render import render
-from mgvae_paper.summary import FilledTable, summarise
+from mgvae_paper.summary import FilledTable, entry_of, summarise
 from mgvae_paper.tables import find_table, table_names
 
 __all__ = ["costs", "reading_beside", "write_page", "write_parts"]
@@ -48,17 +51,21 @@ def write_page(store: Store, path: str | Path) -> None:
         summaries = [
             summarise(find_table(name), protocol, store)
             for name in table_names()
-            if protocol in find_table(name).protocols and find_table(name).page == "results"
+            if protocol in find_table(name).protocols
+            and find_table(name).page == "results"
+            and not find_table(name).grid
         ]
         filled = [summary for summary in summaries if summary.entries]
-        if not filled:
-            continue
-        parts += [f"## Protocol `{protocol}`", explanation]
+        shown = []
         for summary in filled:
-            parts += [f"### {summary.table.title}", render(summary).rstrip()]
+            shown += [f"### {summary.table.title}", render(summary).rstrip()]
+        if protocol == "paper":
+            shown += [*_spreads(store, path), *_differences(store.folder / "differences.jsonl")]
         if protocol == "clean":
             compared = [summary for summary in filled if summary.table.name in _COMPARED]
-            parts += _ranks(compared, path)
+            shown += _ranks(compared, path)
+        if shown:
+            parts += [f"## Protocol `{protocol}`", explanation, *shown]
     parts += _pictures(path)
     parts += ["## What was run", costs(store, _PROTOCOLS)]
     write_parts(parts, path)
@@ -101,6 +108,59 @@ def _ranks(summaries: list[FilledTable], path: Path) -> list[str]:
             f"![Mean ranks by {title}](figures/{picture.name})",
         ]
     return parts if len(parts) > 1 else []
+
+
+def _spreads(store: Store, path: Path) -> list[str]:
+    """Show where the published numbers lie among those that could have been."""
+    spreads = gather_spreads(store)
+    if not spreads:
+        return []
+    picture = path.parent / "figures" / "grids.png"
+    picture.parent.mkdir(parents=True, exist_ok=True)
+    draw_spreads(spreads, picture)
+    return [
+        "### Where the published number lies",
+        "The published scripts save the model at four epochs, offer four weights of EWC and "
+        "several numbers of exemplars, and could be judged on the test set alone. Here every such "
+        "choice is run, with three seeds of the classifier over one generator, as there. **The "
+        "best of these is selected on the test set: it is no evidence that the method works.** It "
+        "only tells whether the printed B-ACC is one that this procedure can give. The main "
+        "table's settings were not chosen that way.",
+        spread_table(spreads),
+        "![B-ACC of every choice, and the printed one](figures/grids.png)",
+    ]
+
+
+def _differences(path: Path) -> list[str]:
+    """Show what was changed, one thing at a time, and what that changed."""
+    if not path.exists():
+        return []
+    found: dict[str, dict[str, list[float]]] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        entry = json.loads(line)
+        found.setdefault(entry["varied"], {})[entry["dataset"]] = entry["b_acc"]
+    as_declared = next(iter(found.values()))
+
+    def shown(dataset: str, values: list[float] | None) -> str:
+        if values is None:
+            return ""
+        entry = entry_of(values, "full")
+        difference = entry.mean - statistics.fmean(as_declared[dataset])
+        spread = "" if entry.sd is None else f" ± {entry.sd:.1f}"
+        return f"{entry.mean:.1f}{spread} ({difference:+.1f})"
+
+    lines = [
+        f"| {varied} | {' | '.join(shown(d, values.get(d)) for d in as_declared)} |"
+        for varied, values in found.items()
+    ]
+    return [
+        "### What might be different, one thing at a time",
+        "B-ACC of MGVAE on the test set, one generator and three seeds of the classifier, by "
+        "`scripts/compare_differences.py`; in brackets the difference to the first line. Nothing "
+        "is chosen by this.",
+        f"| what is varied | {' | '.join(as_declared)} |\n|{' --- |' * (len(as_declared) + 1)}\n"
+        + "\n".join(lines),
+    ]
 
 
 def _pictures(path: Path) -> list[str]:

@@ -48,8 +48,8 @@ class Evaluation:
             return evaluate(cell, self.data)
         if cell.protocol == "draws":
             return evaluate_arms(cell, self.data)
-        seeds = np.random.SeedSequence(cell.seed).spawn(3)
-        for_sampler, for_classifier, for_batches = (int(s.generate_state(1)[0]) for s in seeds)
+        _, for_classifier, for_batches = _states(cell.seed)
+        for_sampler = _states(cell.parameters.get("sampler_seed", cell.seed))[0]
         with peak_memory() as memory:
             parts = split(
                 cell.dataset,
@@ -102,3 +102,9 @@ class Evaluation:
             "peak_memory_mb": memory(),
             **provenance(),
         }
+
+
+def _states(seed: int) -> list[int]:
+    """Return the seeds of the sampler, of the classifier, and of the batches it is judged by."""
+    branches = np.random.SeedSequence(seed).spawn(3)
+    return [int(branch.generate_state(1)[0]) for branch in branches]

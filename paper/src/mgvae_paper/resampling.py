@@ -10,11 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mgvae import __version__
+from mgvae.common.atomic import atomic_write
+from mgvae.common.locks import alone
 from mgvae.experiments import Cell
 from mgvae_paper.data import DATASETS
 from mgvae_paper.sampler import (
     AFTERWARDS,
     Generative,
+    hash_of,
     is_generative,
     make_sampler,
     pretraining_seconds,
@@ -62,14 +66,42 @@ def resample(
     y : ndarray of int
         Their classes.
     parameters : mapping
-        ``sampler``, ``settings``, ``pretrain_seed`` and ``fresh`` of a cell.
+        ``sampler``, ``settings``, ``pretrain_seed``, ``sampler_seed``, ``truncated`` and ``fresh``
+        of a cell. The rows of a cell that has a ``sampler_seed`` are kept: other seeds want them.
     seed : int
         The sampler's.
     cache : path
-        Where pre-trained models are kept.
+        Where pre-trained models, and rows, are kept.
     """
     if "sampler" not in parameters:
         return Resampled(X, y, None, {})
+    if "sampler_seed" not in parameters:
+        return _resample(X, y, parameters, seed, cache)
+    named = ("sampler", "settings", "pretrain_seed", "truncated")
+    content = [__version__, {name: parameters.get(name) for name in named}, seed, X.shape]
+    path = cache / "made" / f"{hash_of(content, X, y)}.npz"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with alone(path.with_suffix(".lock")):
+        if not path.exists():
+            made = _resample(X, y, parameters, seed, cache)
+            notes = json.dumps({"settings": made.settings, "seconds": made.seconds})
+            with atomic_write(path) as file:
+                np.savez(file, X=made.X[len(X) :], y=made.y[len(y) :], notes=np.array(notes))
+            return made
+        with np.load(path) as kept:
+            notes = json.loads(str(kept["notes"]))
+            X_all, y_all = np.concatenate([X, kept["X"]]), np.concatenate([y, kept["y"]])
+    seconds = {"sampler": 0.0} | {k: v for k, v in notes["seconds"].items() if k != "sampler"}
+    return Resampled(X_all, y_all, notes["settings"], seconds)
+
+
+def _resample(
+    X: NDArray[Any],
+    y: NDArray[np.int64],
+    parameters: Mapping[str, Any],
+    seed: int,
+    cache: Path,
+) -> Resampled:
     sampler = share_pretraining(make_sampler(parameters, seed), parameters, cache)
     generative = is_generative(sampler)
     started = time.perf_counter()
@@ -77,6 +109,10 @@ def resample(
     if fresh:
         X_new, y_new = X, y
         sampler.fit(X, y)
+    elif parameters.get("truncated", False):
+        X_new, y_new = sampler.fit_resample(X / np.float32(255), y)
+        made = (X_new[len(X) :] * np.float32(255)).astype(np.uint8)
+        X_new = np.concatenate([X, made])
     elif X.ndim == 2 or generative:
         X_new, y_new = sampler.fit_resample(X, y)
     else:

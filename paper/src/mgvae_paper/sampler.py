@@ -1,24 +1,27 @@
 """The samplers of cells; nothing else here knows their insides.
 
-Pre-trainings that many cells share are kept on disk.
+Trainings that many cells share are kept on disk.
 
 The cells of one MGVAE differ in what comes after pre-training: the EWC weight, the imbalance ratio,
 the seed. A pre-trained model is kept in a file named by a hash of all that it depends on: the
-settings, the seeds, and the majority's rows as the network saw them.
+settings, the seeds, and the majority's rows as the network saw them. A fine-tuning leaves its model
+at each quarter of its length, for cells that take fewer steps: at a constant learning rate, a short
+training is the beginning of a long one.
 """
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors import safe_open
-from safetensors.torch import save
-from torch import Tensor
+from safetensors.torch import load_file, save
+from torch import Tensor, nn
 
 from mgvae import CGAN, CVAE, MGVAE, __version__
 from mgvae.common.atomic import atomic_write
@@ -28,8 +31,10 @@ from mgvae.methods.method import Job
 from mgvae.methods.mgvae.classes import Pretrained
 from mgvae.methods.mgvae.method import MajorityGuided
 from mgvae.methods.mgvae.settings import MGVAESettings
-from mgvae.methods.settings import as_plain
+from mgvae.methods.mgvae.together import Models
+from mgvae.methods.settings import as_plain, count_steps
 from mgvae.training import History
+from mgvae.training.checkpoints import StageFile, Stateful
 from mgvae_paper.machine import as_json, plain_settings
 from mgvae_paper.methods import find_class
 
@@ -37,6 +42,7 @@ __all__ = [
     "AFTERWARDS",
     "Generative",
     "SharedMGVAE",
+    "hash_of",
     "is_generative",
     "make_sampler",
     "pretraining_seconds",
@@ -49,6 +55,8 @@ Generative = MGVAE | CVAE | CGAN
 
 AFTERWARDS = tuple(f.name for f in fields(MGVAESettings) if f.metadata["decides"] != "pre-training")
 """Settings that fine-tuning and generation use alone: one pre-training serves all values."""
+
+_QUARTERS = 4  # of a fine-tuning, after each of which its model is kept
 
 
 def make_sampler(parameters: Mapping[str, Any], seed: int) -> Any:
@@ -153,17 +161,43 @@ class SharedMGVAE(MGVAE):
 
 @dataclass(frozen=True)
 class SharedPretraining(MajorityGuided):
-    """A majority-guided VAE whose pre-training is kept in a folder."""
+    """A majority-guided VAE whose pre-training and fine-tunings are kept in a folder."""
 
     cache: Path
     pretrain_seed: int | None = None
+
+    def learn_models(self, job: Job, seeds: Sequence[np.random.SeedSequence]) -> Models:
+        """Learn the majority, then every minority class, as far as they have not been before."""
+        settings = self.settings
+        begins_alike = settings.schedule == "constant" and not settings.early_stopping
+        if begins_alike and settings.ewc_weight != "auto" and settings.pretrain_steps != 0:
+            job = _SharedJob(**vars(job), kept=self._kept(job, seeds))
+        return super().learn_models(job, seeds)
+
+    def _kept(self, job: Job, seeds: Sequence[np.random.SeedSequence]) -> dict[str, StageFile]:
+        """Return where the models of each class's fine-tuning are kept."""
+        *for_pretraining, for_classes = seeds
+        pretrained = self._key(job, self._seeds(for_pretraining))
+        decisive = as_plain(self.settings, ["fine-tuning"])
+        steps = decisive.pop("finetune_steps")
+        root = [str(for_classes.entropy), list(for_classes.spawn_key)]
+        files: dict[str, StageFile] = {}
+        for code, members in enumerate(job.members):
+            key = hash_of([pretrained, decisive, root, code], job.rows.take(members).numpy())
+            count = count_steps(steps, len(members), self.settings.batch_size)
+            files[f"class-{code}"] = _Quarters(self.cache / "tuned" / key, count)
+        return files
+
+    def _seeds(self, seeds: Sequence[np.random.SeedSequence]) -> Sequence[np.random.SeedSequence]:
+        if self.pretrain_seed is None:
+            return seeds
+        return np.random.SeedSequence(self.pretrain_seed).spawn(len(seeds))
 
     def pretrain(self, job: Job, seeds: Sequence[np.random.SeedSequence]) -> Pretrained:
         """Read the majority's model, or learn it and keep it."""
         if self.settings.pretrain_steps == 0:
             return super().pretrain(job, seeds)
-        if self.pretrain_seed is not None:
-            seeds = np.random.SeedSequence(self.pretrain_seed).spawn(len(seeds))
+        seeds = self._seeds(seeds)
         path = self.cache / "pretrained" / f"{self._key(job, seeds)}.safetensors"
         path.parent.mkdir(parents=True, exist_ok=True)
         with alone(path.with_suffix(".lock")):
@@ -182,9 +216,7 @@ class SharedPretraining(MajorityGuided):
         majority = job.rows.take(job.majority).numpy()
         spans = [repr(span) for span in job.layout.spans]
         content = [__version__, settings, roots, spans, majority.shape]
-        digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode())
-        digest.update(np.ascontiguousarray(majority).data)
-        return digest.hexdigest()[:24]
+        return hash_of(content, majority)
 
     def _read(self, path: Path, job: Job, seeds: Sequence[np.random.SeedSequence]) -> Pretrained:
         vae = build(lambda: self.model(job.layout), torch_generator(seeds[0])).to(job.device)
@@ -196,6 +228,80 @@ class SharedPretraining(MajorityGuided):
                 parts[part][parameter] = file.get_tensor(name)
         vae.load_state_dict(parts["weights"])
         return Pretrained(vae, parts["fisher"], [History("pre-training", seconds=seconds)])
+
+
+@dataclass(frozen=True)
+class _SharedJob(Job):
+    """A job that keeps models of fine-tunings, by the names of the stages."""
+
+    kept: Mapping[str, StageFile] = field(default_factory=dict)
+
+    def file(self, name: str) -> StageFile | None:
+        """Return what keeps the models of a class; other stages keep nothing."""
+        return self.kept.get(name)
+
+
+class _Quarters(StageFile):
+    """The model of a class after each quarter of its fine-tuning; its state is not resumed."""
+
+    def __init__(self, folder: Path, steps: int) -> None:
+        self.folder = folder
+        self.steps = steps
+        self.done = 0
+
+    def __enter__(self) -> "_Quarters":
+        self.done = 0
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave nothing behind."""
+
+    def due(self) -> bool:
+        self.done += 1
+        return self.done < self.steps and self.done * _QUARTERS % self.steps == 0
+
+    def save(self, done: int, parts: Sequence[Stateful]) -> None:
+        self._write_model(done, parts)
+
+    def finish(self, parts: Sequence[Stateful]) -> None:
+        self._write_model(self.steps, parts)
+
+    def resume(self, parts: Sequence[Stateful]) -> int:  # noqa: ARG002
+        return 0
+
+    def finished(self, parts: Sequence[Stateful]) -> bool:
+        path = self._path(self.steps)
+        if not path.exists():
+            return False
+        self._model(parts).load_state_dict(load_file(path))
+        return True
+
+    def _path(self, steps: int) -> Path:
+        return self.folder / f"{steps}.safetensors"
+
+    def _model(self, parts: Sequence[Stateful]) -> nn.Module:
+        (model,) = (part for part in parts if isinstance(part, nn.Module))
+        return model
+
+    def _write_model(self, steps: int, parts: Sequence[Stateful]) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        tensors = {k: v.contiguous() for k, v in self._model(parts).state_dict().items()}
+        with atomic_write(self._path(steps)) as file:
+            file.write(save(tensors))
+
+
+def hash_of(content: Any, *arrays: NDArray[Any]) -> str:
+    """Return a hash of plain data and arrays, to name a file in the cache.
+
+    Examples
+    --------
+    >>> hash_of({"a": 1}, np.zeros(2)) == hash_of({"a": 1}, np.zeros(2))
+    True
+    """
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.hexdigest()[:24]
 
 
 def _write(path: Path, pretrained: Pretrained) -> None:

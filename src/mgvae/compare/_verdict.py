@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from mgvae.compare._methods import UNTREATED
+from mgvae.compare._scores import METRICS
 from mgvae.experiments.judging import Interval, holm, paired_difference
 
 __all__ = ["FEWEST_SPLITS", "verdict"]
@@ -61,9 +62,14 @@ def verdict(scores: Scores, folds: int) -> str:
             f"{_judgement(scores, best, significant[best], folds)}."
         )
     precision = _difference(scores, best, "nothing", "average_precision", folds)
+    beside = ""
+    for metric in ("roc_auc", "log_loss"):
+        if metric in scores[best]:
+            change = _difference(scores, best, "nothing", metric, folds)
+            beside += f", {METRICS[metric]} by {_plus_minus(change, n)}"
     sentences.append(
         f"Average precision, which no threshold can move, changes by {_plus_minus(precision, n)}"
-        f" with {best}."
+        f" with {best}{beside}."
     )
     if n < FEWEST_SPLITS:
         sentences.append(f"There are too few splits, {n}, to say how sure this is.")

@@ -22,7 +22,7 @@ from mgvae.report._figures import Figure, Verdict
 from mgvae.report._images import open_images
 from mgvae.report._measure import MOST, Parts, measure, measure_columns
 from mgvae.report._second import ENOUGH, SecondRows, second_rows
-from mgvae.report._verdicts import QUESTIONS, Answer, answers, headline, overall
+from mgvae.report._verdicts import QUESTIONS, Answer, answers, copies_rows, headline, overall
 from mgvae.report._views import PairView, Relations, RowMap, map_rows, view_relations
 from mgvae.report.page import render
 
@@ -400,7 +400,7 @@ def quality(
                 0 if unseen_rows is None else len(unseen_rows),
                 basis,
                 verdict,
-                headline(label, found, verdict),
+                headline(label, found, verdict, copied=copies_rows(figures)),
                 found,
                 figures,
                 columns,

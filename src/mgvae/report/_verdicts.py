@@ -11,7 +11,15 @@ from typing import Any
 from mgvae.errors import Setting
 from mgvae.report._figures import Figure, Question, Verdict, worst
 
-__all__ = ["QUESTIONS", "Advice", "Answer", "answers", "headline", "overall"]
+__all__ = [
+    "QUESTIONS",
+    "Advice",
+    "Answer",
+    "answers",
+    "copies_rows",
+    "headline",
+    "overall",
+]
 
 QUESTIONS: dict[Question, str] = {
     "faithful": "Could they have stood in the table?",
@@ -167,16 +175,20 @@ def overall(found: Sequence[Answer], figures: Sequence[Figure]) -> Verdict:
     only, unless rows are copied outright.
     """
     by_question = {answer.question: answer.verdict for answer in found}
-    copied = any(f.name == "copies" and f.verdict == "bad" for f in figures)
     verdict = worst([by_question["faithful"], by_question["diverse"]])
-    if copied or verdict == "bad":
+    if copies_rows(figures) or verdict == "bad":
         return "bad"
     return worst([verdict, "caution"]) if by_question["private"] in ("bad", "caution") else worst(
         [verdict, by_question["private"]]
     )  # fmt: skip
 
 
-def headline(label: str, found: Sequence[Answer], verdict: Verdict) -> str:
+def copies_rows(figures: Sequence[Figure]) -> bool:
+    """Return whether too many new rows are exact copies."""
+    return any(figure.name == "copies" and figure.verdict == "bad" for figure in figures)
+
+
+def headline(label: str, found: Sequence[Answer], verdict: Verdict, *, copied: bool = False) -> str:
     """Return one line that says whether to use the rows.
 
     Examples
@@ -188,6 +200,7 @@ def headline(label: str, found: Sequence[Answer], verdict: Verdict) -> str:
     """
     by_question = {answer.question: answer.verdict for answer in found}
     first, second, third = (_CLAUSES[q][by_question[q]] for q in QUESTIONS)
+    third = "are in part exact copies of real rows" if copied else third
     start = {
         "good": "Use them",
         "caution": "Use them with care",
@@ -212,7 +225,7 @@ def _advise(
         if generation == "bridge":
             found.append(_set(
                 "generation", "translate", "new rows no longer start from single minority rows",
-                "they look less like real ones, and classifiers gain less from them",
+                "on mixed tables they look much less like real ones, on numbers a little",
             ))  # fmt: skip
         elif not ours:
             found.append(Advice(

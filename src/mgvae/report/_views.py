@@ -19,6 +19,7 @@ Points = list[tuple[float, float]]
 _SHOWN = 24  # most columns of a heat map
 _DOTS = 300  # of each kind on a map or in a pair
 _WORST = 6  # pairs drawn
+_FEW = 12  # different numbers that are drawn like categories
 _LEVELS = 6  # of a category on an axis; the others share one place
 
 
@@ -166,12 +167,14 @@ def _axis(
         seen = np.concatenate([cell_numbers(column) for column in columns])
         low, high = np.quantile(seen, [0.01, 0.99]) if len(seen) else (0.0, 1.0)
         span = high - low or 1.0
+        apart = 0.03 if len(np.unique(seen)) <= _FEW else 0.0  # or dots would hide each other
         places = []
         for column in columns:
             values = np.full(len(column.values), low - 0.06 * span)  # where a cell is missing
             present = slice(None) if column.missing is None else ~column.missing
             values[present] = cell_numbers(column).clip(low, high)
             places.append(((values - low) / span * 0.9 + 0.06).clip(0, 1))
+            places[-1] += rng.uniform(-apart, apart, len(values))
         ends = [(0.06, f"{low:.4g}"), (0.96, f"{high:.4g}")]
         return places, ends if kind in ("continuous", "integer") else []
     texts = [cell_texts(column) for column in columns]
