@@ -1,4 +1,4 @@
-"""Does a class of few images come back as copies? 20 eights of MNIST against 3,000 threes.
+"""Does a class of few images come back as copies? 20 eights of MNIST against 400 threes.
 
 For every way to fine-tune, of 1,000 new images:
 
@@ -31,7 +31,7 @@ _WAYS = {
     "decoder alone": {"augment": None, "finetune_steps": 600, "moved": "decoder"},
     "decoder alone, shifts": {"augment": {"shift": 2}, "finetune_steps": 600, "moved": "decoder"},
 }  # fmt: skip
-_LEARNED, _HELD_OUT, _MADE = 20, 200, 1_000
+_MAJORITY, _LEARNED, _HELD_OUT, _MADE = 400, 20, 200, 1_000
 
 
 def nearest(X: np.ndarray, others: np.ndarray, k: int = 1) -> np.ndarray:
@@ -49,9 +49,9 @@ def main(names: list[str]) -> None:
     threes, eights = (
         rng.permutation(np.flatnonzero((source.y == d) & ~source.test)) for d in (3, 8)
     )
-    X = np.concatenate([source.X[threes[:3000]], source.X[eights[:_LEARNED]]])
-    y = np.repeat([3, 8], [3000, _LEARNED])
-    learned, held_out = X[3000:], source.X[eights[_LEARNED : _LEARNED + _HELD_OUT]]
+    X = np.concatenate([source.X[threes[:_MAJORITY]], source.X[eights[:_LEARNED]]])
+    y = np.repeat([3, 8], [_MAJORITY, _LEARNED])
+    learned, held_out = X[_MAJORITY:], source.X[eights[_LEARNED : _LEARNED + _HELD_OUT]]
     both = np.concatenate([threes, eights])
     judge = TorchClassifier(epochs=3, random_state=0).fit(source.X[both], source.y[both])
     reach = nearest(held_out, held_out, k=4)  # the first is the image itself

@@ -85,6 +85,12 @@ class TestPlanted:
         made = only_rows(X, codec.decode(noise(codec, 0), np.random.default_rng(0)))
         assert count_broken(made, planted) > 0
 
+    def test_columns_that_no_relation_needs(self) -> None:
+        sheet, _ = plant(["total"], 300, 0)
+        X = sheet.to("pandas")
+        X.insert(0, "alone", np.random.default_rng(0).normal(size=300))
+        assert [r.text.split(" = ")[0] for r in fitted(X).relations] == ["total0_total"]
+
     def test_arrays(self) -> None:
         rng = np.random.default_rng(0)
         X = rng.normal(size=(300, 3))

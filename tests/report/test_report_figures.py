@@ -224,6 +224,16 @@ def test_a_class_too_small_to_be_split_cannot_be_known() -> None:
     assert one["copies"].verdict == "bad"
 
 
+def test_real_rows_that_differ_by_chance_are_the_measure_of_relations() -> None:
+    """Half of a small class may have other correlations than the other half."""
+    real = pd.concat([draw(60, "no", 0, 1), draw(30, "yes", 2, 2)], ignore_index=True)
+    other = draw(30, "yes", 2, 8).assign(b=lambda rows: rows["b"].to_numpy()[::-1])
+    again = real[real["y"] == "yes"]
+    found = quality(real, again, target="y", held_out=other).classes[0]["association"]
+    assert found.value == found.reference > 0.2
+    assert found.verdict == "good"
+
+
 def test_intervals_hold_what_they_say() -> None:
     rng = np.random.default_rng(0)
     held = []

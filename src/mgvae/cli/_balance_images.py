@@ -114,7 +114,7 @@ def balance_folder(
         if minutes is not None:
             sampler.set_params(**plan.parameters)
         report |= {"training_seconds": round(plan.seconds, 1), **plan.parameters}
-        console.print(_plan_text(plan, bounded=minutes is not None))
+        console.print(_plan_text(plan, bounded=minutes is not None), soft_wrap=True)
     if dry_run:
         return report
 

@@ -159,7 +159,7 @@ def measure(
     if columns:
         of_columns = [
             _column_distance(columns),
-            _association_difference(even_real, even_new, names, kinds, rng),
+            _association_difference(even_real, even_new, parts, names, kinds, rng),
         ]
     learned = _told_apart(parts.learned, parts.new, rng)
     unseen = None if parts.held_out is None else _told_apart(parts.held_out, parts.new, rng)
@@ -194,6 +194,7 @@ def _column_distance(columns: Sequence[ColumnQuality]) -> Figure:
 def _association_difference(
     real: Rows,
     new: Rows,
+    parts: Parts,
     names: Sequence[str],
     kinds: Sequence[str],
     rng: np.random.Generator,
@@ -208,6 +209,12 @@ def _association_difference(
     above = np.triu_indices(len(used), 1)
     gaps = np.abs(a - b)[above]
     value, chance = float(gaps.mean()), float(0.8 * np.sqrt(2 / len(real)))
+    if parts.held_out is not None:  # two samples of real rows differ as well
+        n = min(len(real), len(parts.learned))
+        learned = parts.learned.at(sample(np.arange(len(parts.learned)), n, rng))
+        columns = [learned.columns[i] for i in used]
+        own = association(columns, [kinds[i] for i in used])
+        chance = max(chance, float(np.abs(a - own)[above].mean()))
     worst = int(gaps.argmax())
     pair = [names[used[axis[worst]]] for axis in above]
     cut = len(used) < n_modelled

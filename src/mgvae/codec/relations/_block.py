@@ -41,7 +41,7 @@ class Block:
     columns : sequence of Fitted
         What the columns are.
     cells : sequence of (ndarray, ndarray of bool or None)
-        Their cells, as kinds decode them.
+        Their cells, as kinds decode them; those of columns that nobody asks for may be left out.
 
     Attributes
     ----------
@@ -52,6 +52,7 @@ class Block:
     def __init__(self, columns: Sequence[Fitted], cells: Sequence[Cells]) -> None:
         self.columns = columns
         self.cells = list(cells)
+        self._n_rows = max((len(values) for values, _ in cells), default=0)
         self._own: set[int] = set()  # columns whose arrays may be written to
         self._tokens: dict[int, Tokens] = {}
         self._offsets: dict[int, float] = {}
@@ -62,7 +63,7 @@ class Block:
         return cls(fitted, [_as_decoded(f, c) for f, c in zip(fitted, columns, strict=True)])
 
     def __len__(self) -> int:
-        return len(self.cells[0][0]) if self.cells else 0
+        return self._n_rows
 
     def tokens(self, j: int) -> Tokens:
         """Return the tokens of a column; they must not be written to."""

@@ -36,7 +36,9 @@ _MOST_TERMS = 8  # of a sum
 _MOST_ORDERS = 512
 _MOST_PAIRS = 512  # of states one of which is never without the other
 _STATES = 20  # levels of a column that are compared with states of others
-_SMALLEST_SHARE = 0.01  # of a number that is a state
+_SMALLEST_SHARE = 0.01  # of a number that is a state,
+_LARGE_SHARE = 0.2  # and of one that another state is compared with one way
+_PAIR_SHARE = 0.05  # of the rows that would contradict a pair of columns by chance
 _NOTHING = 1e-7  # of the variation of standardised columns
 
 Codes = NDArray[np.intp]
@@ -125,21 +127,24 @@ def _single_keys(coded: Sequence[_Coded]) -> Iterator[Edge]:
     """Find columns that determine another."""
     matrix = np.stack([c.codes for c in coded], axis=1).astype(np.int32)
     sizes = np.array([c.n_levels for c in coded])
-    head = matrix[:_SCREEN]
+    surprising = np.array([_surprise(c.codes) * len(matrix) >= ENOUGH for c in coded])
     for i, key in enumerate(coded):
-        others = np.flatnonzero(sizes <= key.n_levels)
-        others = others[others != i]
-        for rows in (head, matrix):
-            order = np.argsort(rows[:, i], kind="stable")
-            same = np.diff(rows[order, i]) == 0
-            part = rows[order][:, others]
-            agrees = (part[1:][same] == part[:-1][same]).all(axis=0)
-            others = others[agrees]
-            if not others.size:
-                break
-        for other in others.tolist():
+        others = np.flatnonzero((sizes <= key.n_levels) & surprising)
+        for other in _determined(key.codes, matrix, others[others != i]).tolist():
             if _single_evidence(key, coded[other]) >= ENOUGH:
                 yield Edge((key.column,), coded[other].column, determined=True)
+
+
+def _determined(key: Codes, matrix: NDArray[np.int32], others: Codes) -> Codes:
+    """Return which of some columns of a matrix are the same wherever the key is."""
+    for rows in (slice(_SCREEN), slice(None)):
+        order = np.argsort(key[rows], kind="stable")
+        same = np.flatnonzero(np.diff(key[rows][order]) == 0)
+        part = matrix[rows][:, others]
+        others = others[(part[order[same]] == part[order[same + 1]]).all(axis=0)]
+        if not others.size:
+            break
+    return others
 
 
 def _single_evidence(key: _Coded, other: _Coded) -> float:
@@ -148,30 +153,35 @@ def _single_evidence(key: _Coded, other: _Coded) -> float:
     if not codes.size:
         return 0.0
     repeats = len(codes) - len(np.unique(key.codes[key.ordinary]))
-    return float(repeats * (1 - ((np.bincount(codes) / len(codes)) ** 2).sum()))
+    return repeats * _surprise(codes)
+
+
+def _surprise(codes: Codes) -> float:
+    """Return the chance that two rows differ."""
+    return float(1 - ((np.bincount(codes) / len(codes)) ** 2).sum())
 
 
 def _pair_keys(few: Sequence[_Coded], known: set[tuple[int, int]]) -> Iterator[Edge]:
     """Find pairs of columns that together determine a third, which neither does alone."""
-    for a, b in pairs_of(few, 2):
+    if len(few) < 3:
+        return
+    matrix = np.stack([c.codes for c in few], axis=1).astype(np.int32)
+    enough = max(ENOUGH, _PAIR_SHARE * len(matrix))
+    surprising = [m for m, c in enumerate(few) if _surprise(c.codes) * len(matrix) >= enough]
+    for i, k in pairs_of(range(len(few)), 2):
+        a, b = few[i], few[k]
         if (a.column, b.column) in known or (b.column, a.column) in known:
             continue
         joint = a.codes * b.n_levels + b.codes
-        for c in few:
-            pairs = {(side.column, c.column) for side in (a, b)}
-            if c.column in (a.column, b.column) or pairs & known:
-                continue
-            screened = _determines(joint[:_SCREEN], c.codes[:_SCREEN])
-            if not screened or not _determines(joint, c.codes):
-                continue
-            if min(_contradictions(joint, side.codes, c.codes) for side in (a, b)) >= ENOUGH:
+        others = [
+            m
+            for m in surprising
+            if m not in (i, k) and not {(side.column, few[m].column) for side in (a, b)} & known
+        ]
+        for m in _determined(joint, matrix, np.array(others, np.intp)).tolist():
+            c = few[m]
+            if min(_contradictions(joint, side.codes, c.codes) for side in (a, b)) >= enough:
                 yield Edge((a.column, b.column), c.column, determined=True)
-
-
-def _determines(key: Codes, codes: Codes) -> bool:
-    first = np.zeros(key.max() + 1, np.intp)
-    first[key] = codes
-    return bool((first[key] == codes).all())
 
 
 def _contradictions(key: Codes, given: Codes, codes: Codes) -> float:
@@ -198,7 +208,7 @@ def _few_combinations(few: Sequence[_Coded], known: set[tuple[int, int]]) -> Ite
         expected = (1 - np.exp(-n * np.outer(*shares))).sum()
         n_seen = int((seen > 0).sum())
         most = min(_FEW_COMBINATIONS, expected / 2, n / ENOUGH)
-        if n_seen <= most and _absent(seen, shares, n) >= ENOUGH:
+        if n_seen <= most and _absent(seen, shares, n) >= max(ENOUGH, _PAIR_SHARE * n):
             yield Edge((a.column,), b.column, determined=False)
 
 
@@ -217,7 +227,8 @@ def _merge(edges: Sequence[Edge], known: dict[int, _Coded], n: int) -> list[list
         merged = columns.union(*(group[0] for group in touched))
         largest = max(known[j].n_levels for j in merged)
         count = _count(known, sorted(merged))
-        if count > largest and count > min(_COMPARED, n / 4):
+        few = (_COMPARED, n / 4) if edge.determined else (_FEW_COMBINATIONS, n / ENOUGH)
+        if count > largest and count > min(few):
             continue
         reasons = [reason for group in touched for reason in group[1]]
         groups = [group for group in groups if group not in touched]
@@ -267,6 +278,9 @@ def suspect_states(
     both = flags.T @ flags  # exact: counts of at most 8,192
     counts = np.diag(both)
     surprising = counts[:, None] * (1 - counts[None] / n) >= ENOUGH
+    number = [isinstance(block.columns[j].kind, Numeric) and t == t for j, t in states]
+    plain = ~np.array(number) | (counts >= _LARGE_SHARE * n)
+    surprising &= plain[:, None] & plain[None]
     found = np.argwhere((both == counts[:, None]) & surprising)
     pairs = [(states[i], states[k]) for i, k in found.tolist() if states[i][0] != states[k][0]]
     return [_levels_first(block, c) for c in classes.values() if len(c) > 1], pairs[:_MOST_PAIRS]
