@@ -18,9 +18,9 @@ from mgvae.report import quality
 # %%
 # Half of the rows are kept from the sampler. New rows cannot be judged by the rows that they were
 # made from: exact copies would get the best marks.
-X, y = make_classification(1600, 5, n_informative=4, n_redundant=1, weights=[0.85], random_state=2)
+X, y = make_classification(1000, 5, n_informative=4, n_redundant=1, weights=[0.85], random_state=2)
 X, X_unseen, y, y_unseen = train_test_split(X, y, test_size=0.5, stratify=y, random_state=0)
-sampler = MGVAE(random_state=0, sampling_strategy={1: 400}, ewc_weight=1.0)
+sampler = MGVAE(random_state=0, sampling_strategy={1: 250}, ewc_weight=1.0)
 X_balanced, y_balanced = sampler.fit_resample(X, y)
 good, labels = X_balanced[len(X) :], y_balanced[len(X) :]
 

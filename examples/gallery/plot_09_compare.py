@@ -14,11 +14,11 @@ from sklearn.datasets import make_classification
 from mgvae.compare import compare
 
 X, y = make_classification(
-    900, 6, n_informative=4, weights=[0.93], flip_y=0.03, class_sep=0.7, random_state=4
+    600, 6, n_informative=4, weights=[0.9], flip_y=0.03, class_sep=0.7, random_state=4
 )
 with tempfile.TemporaryDirectory() as folder:
     found = compare(
-        X, y, models=["logistic"], methods=["class weights", "SMOTE", "MGVAE"], folds=3,
+        X, y, models=["logistic"], methods=["SMOTE", "MGVAE"], folds=3,
         repeats=1, store=folder,
     )  # fmt: skip
 print(found.verdicts["logistic"])

@@ -25,7 +25,7 @@ X, y = images[rows], (digit[rows] >= 5).astype(int)
 X_test, y_test = images[~train], (digit[~train] >= 5).astype(int)
 
 # %%
-sampler = MGVAE(random_state=0, pretrain_steps=1200, finetune_steps=300, ewc_weight=0.1).fit(X, y)
+sampler = MGVAE(random_state=0, pretrain_steps=600, finetune_steps=200, ewc_weight=0.1).fit(X, y)
 real = TensorDataset(torch.from_numpy(X), torch.from_numpy(y))
 balanced = BalancedDataset(real, sampler, random_state=0)
 

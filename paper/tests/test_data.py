@@ -118,3 +118,12 @@ def test_celeba_keeps_its_official_parts(tmp_path, monkeypatch):
     assert asked == [("train", "scaled", 3), ("valid", "scaled", 3), ("test", None, 0)]
     assert len(split("celeba-100", "paper", 3, tmp_path, size=8).y_valid) == 0
     assert asked[3] == ("train", "scaled", 0)
+
+
+@pytest.mark.parametrize(("name", "narrower"), [("musk", 1), ("water_quality", 0)])
+def test_scaling_before_the_split_hardly_matters(data_folder, name, narrower):
+    """The training rows hold the extremes of all columns but one of Musk's."""
+    X = split(name, "paper", 0, data_folder("musk2").parent).X_train
+    ends = np.array([X.min(axis=0), X.max(axis=0)])
+    limits = np.array(DATASETS[name].scale)
+    assert (np.abs(ends - limits[:, None]) > 1e-6).any(axis=0).sum() == narrower

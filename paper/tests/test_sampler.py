@@ -5,7 +5,6 @@ import pytest
 
 from mgvae import MGVAE
 from mgvae.methods.mgvae.method import MajorityGuided
-from mgvae.model.ewc import Consolidation
 from mgvae_paper import sampler as samplers
 from mgvae_paper.controls import CodecSMOTE
 from mgvae_paper.methods import make_cell
@@ -107,42 +106,39 @@ PUBLISHED = {**SMALL, "schedule": "constant", "early_stopping": False, "finetune
 
 def published(folder, **settings):
     known = MGVAE().get_params()
-    given = {**PUBLISHED, "ewc_weight": 5.0, **settings}
+    given = {**PUBLISHED, "ewc_weight": 5.0, "random_state": 0, **settings}
     sampler = MGVAE if folder is None else shared
     where = () if folder is None else (folder,)
-    made = sampler(*where, random_state=0, **{k: v for k, v in given.items() if k in known})
+    made = sampler(*where, **{k: v for k, v in given.items() if k in known})
     made.expert_settings = {k: v for k, v in given.items() if k not in known}
     return made
 
 
 @pytest.fixture
-def steps_taken(monkeypatch):
-    """Count the steps of fine-tuning that are really taken."""
-    taken = []
-    real = Consolidation.penalty
-    counted = lambda self, vae: taken.append(1) or real(self, vae)  # noqa: E731
-    monkeypatch.setattr(Consolidation, "penalty", counted)
-    return taken
+def tunings(monkeypatch):
+    """Count the fine-tunings that are really done: what is read is not finished again."""
+    done = []
+    real = samplers._Quarters.finish
+    counted = lambda self, parts: done.append(1) or real(self, parts)  # noqa: E731
+    monkeypatch.setattr(samplers._Quarters, "finish", counted)
+    return done
 
 
 @pytest.mark.parametrize("steps", [10, 20, 30, 40])
-def test_a_short_fine_tuning_is_the_beginning_of_a_long_one(tmp_path, data, steps_taken, steps):
+def test_a_short_fine_tuning_is_the_beginning_of_a_long_one(tmp_path, data, tunings, steps):
     plain = published(None, finetune_steps=steps).fit_resample(*data)[0]
     published(tmp_path).fit(*data)
-    del steps_taken[:]
+    del tunings[:]
     found = published(tmp_path, finetune_steps=steps).fit_resample(*data)[0]
     np.testing.assert_array_equal(found, plain)
-    assert not steps_taken
+    assert not tunings
 
 
 @pytest.mark.parametrize(
     "other", [{"ewc_weight": 6.0}, {"finetune_steps": 15}, {"random_state": 1}]
 )
-def test_another_fine_tuning_is_done(tmp_path, data, steps_taken, other):
+def test_another_fine_tuning_is_done(tmp_path, data, tunings, other):
     published(tmp_path).fit(*data)
-    del steps_taken[:]
-    sampler = published(tmp_path, **{k: v for k, v in other.items() if k != "random_state"})
-    sampler.set_params(**{k: v for k, v in other.items() if k == "random_state"})
-    sampler.pretrain_seed = None
-    sampler.fit(*data)
-    assert steps_taken
+    del tunings[:]
+    published(tmp_path, **other).fit(*data)
+    assert tunings

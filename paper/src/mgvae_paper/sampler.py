@@ -204,8 +204,8 @@ class SharedPretraining(MajorityGuided):
             if path.exists():
                 pretrained = self._read(path, job, seeds)
             else:  # any weight but 0: others will want the importance of the weights
-                teacher = MajorityGuided(replace(self.settings, ewc_weight=1.0))
-                pretrained = teacher.pretrain(job, seeds)
+                teacher = replace(self, settings=replace(self.settings, ewc_weight=1.0))
+                pretrained = MajorityGuided.pretrain(teacher, job, seeds)
                 _write(path, pretrained)
         wanted = self.settings.ewc_weight == "auto" or self.settings.ewc_weight > 0
         return pretrained if wanted else pretrained._replace(fisher=None)

@@ -84,9 +84,7 @@ def balance_table(
     from mgvae import files
     from mgvae.cli._columns import new_rows, read_share, read_strategy
     from mgvae.cli._summary import Summary, printable
-    from mgvae.cli.report import show, with_options, write_page
     from mgvae.common.disk import working_folder
-    from mgvae.report import quality, resolved_settings
     from mgvae.samplers import check_size, learn, look, make
     from mgvae.streams import InBatches, anchor_mark, check_output_room
 
@@ -119,6 +117,10 @@ def balance_table(
     described = summary.as_dict() | {"rows_without_class": loaded.n_unlabelled}
     if dry_run:
         return described
+    # a dry run does without these, which take as long to import as all others
+    from mgvae.cli.report import show, with_options, write_page
+    from mgvae.report import quality, resolved_settings
+
     if format == "parquet" and output != "-":
         check_output_room(seen, str(output))
     else:
