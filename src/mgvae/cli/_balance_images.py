@@ -197,7 +197,8 @@ def _show(console: Console, report: Mapping[str, Any]) -> None:
     if native != used:
         console.print(
             f"The files have {native[0]} × {native[1]} pixels; new images will have {used[0]} × "
-            f"{used[1]}. --size sets another size, up to 128."
+            f"{used[1]}. --size sets another size, up to 128.",
+            soft_wrap=True,
         )
     for entry in report["classes"]:
         console.print(
