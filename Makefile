@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test lint types unit docs format clean
+.PHONY: demo test lint types unit docs format clean attack
 
 demo: $(VENV)/.installed-demo
 	$(BIN)/python examples/demo.py --output demo/translations.png
@@ -21,6 +21,11 @@ types: $(VENV)/.installed-paper
 
 unit: $(VENV)/.installed-paper
 	$(BIN)/python -m pytest --numprocesses 2 --dist worksteal
+
+# All fuzzers, recoveries, kills and measurements of memory: hours. SHARE=0.01 tries a hundredth.
+SHARE ?= 1
+attack: $(VENV)/.installed-test
+	$(BIN)/python benchmarks/attack.py --share $(SHARE)
 
 # The site, in build/site; then its links, its reference and what its pages would fetch are checked.
 docs: $(VENV)/.installed-docs

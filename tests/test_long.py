@@ -22,10 +22,12 @@ pytestmark = pytest.mark.long
     [
         ("fuzz_inputs.py", "--count", "2000", "--seed", "0"),
         ("fuzz_models.py", "--count", "2000", "--seed", "0"),
+        ("recover_rows.py", "--seeds", "1"),
+        ("recover_rows.py", "--seeds", "1", "--without-rows"),
         ("kill_resume.py", "--kills", "20", "--seed", "0"),
         ("memory_loop.py",),
     ],
-    ids=lambda command: command[0].removesuffix(".py"),
+    ids=" ".join,
 )
 def test_attack_finds_nothing(command: tuple[str, ...]) -> None:
     name, *options = command

@@ -31,6 +31,7 @@ SHOWN_ELSEWHERE = {
     "mgvae.augment.Mixed",
     "mgvae.compare.Comparison",
     "mgvae.compare.Difference",
+    "mgvae.compare.Recommendation",
     "mgvae.report.Advice",
     "mgvae.report.Answer",
     "mgvae.report.ClassQuality",

@@ -14,7 +14,7 @@ from mgvae.errors import DataError, ParameterError
 from mgvae.experiments.tables import LabelledTable
 from mgvae_paper import folds, real_tables
 from mgvae_paper.controls import BorrowedDifference, CodecSMOTE
-from mgvae_paper.folds import _drawn, _fitted, _in_epochs, _split, evaluate, judge
+from mgvae_paper.folds import _fitted, _split, drawn_rows, evaluate, in_epochs, judge
 from mgvae_paper.methods import make_cell
 from mgvae_paper.real_tables import read_labelled_table
 from mgvae_paper.tables import find_table
@@ -42,7 +42,7 @@ def rows(monkeypatch):
 
 @pytest.mark.parametrize("grouped", [False, True])
 def test_parts_are_disjoint_and_complete_and_keep_groups_together(rows, grouped):
-    data = _drawn(LabelledTable(rows.X, rows.y, rows.groups if grouped else None), 240, seed=1)
+    data = drawn_rows(LabelledTable(rows.X, rows.y, rows.groups if grouped else None), 240, seed=1)
     assert np.bincount(data.y).tolist() == [210, 30]
     tested = []
     for parts in _split(data, PLAN, 1):
@@ -57,10 +57,12 @@ def test_parts_are_disjoint_and_complete_and_keep_groups_together(rows, grouped)
 
 
 def test_rows_are_drawn_by_the_seed_without_repeats(rows):
-    first, again, other = (_drawn(rows, 240, seed).X["number"].to_pylist() for seed in (1, 1, 2))
+    first, again, other = (
+        drawn_rows(rows, 240, seed).X["number"].to_pylist() for seed in (1, 1, 2)
+    )
     assert first == again != other
     assert len(set(first)) == 240
-    assert _drawn(rows, 400, 1).X.num_rows == 400
+    assert drawn_rows(rows, 400, 1).X.num_rows == 400
 
 
 class Spy:
@@ -145,7 +147,7 @@ def test_weights_are_as_good_as_repeated_rows():
 
 def test_more_rows_are_not_a_longer_training():
     for n in (100, 1000, 1001, 2000):
-        given = _in_epochs({"steps": 500, "batch_size": 128}, n)
+        given = in_epochs({"steps": 500, "batch_size": 128}, n)
         steps = given["max_iter"] * -(-n // 128)
         assert 500 <= steps < 500 + -(-n // 128)
         assert "steps" not in given

@@ -19,6 +19,7 @@ __all__ = [
     "CollapseError",
     "CollapseWarning",
     "DataError",
+    "DisclosureWarning",
     "DivergenceError",
     "MGVAEError",
     "MGVAEWarning",
@@ -220,4 +221,15 @@ class CollapseWarning(MGVAEWarning):
     See Also
     --------
     CollapseError : The same as an error.
+    """
+
+
+class DisclosureWarning(MGVAEWarning):
+    """Rows of the data can be worked out from a file that is written.
+
+    .. versionadded:: 0.1
+
+    See Also
+    --------
+    MGVAE.save : Its parameter ``without_rows``.
     """

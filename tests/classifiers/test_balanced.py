@@ -28,7 +28,7 @@ from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from mgvae import MGVAE, BalancedClassifier
+from mgvae import MGVAE, BalancedClassifier, TorchClassifier
 from mgvae.classifiers.balanced import correct_priors
 from mgvae.errors import DataError, ParameterError
 
@@ -497,3 +497,20 @@ def test_errors_come_before_the_sampler_is_fitted(monkeypatch: pytest.MonkeyPatc
         BalancedClassifier(GaussianNB(), Loses()).fit(X, np.arange(200) % 3 + (np.arange(200) == 5))
     parameters = inspect.signature(BalancedClassifier).parameters
     assert set(parameters) == set(BalancedClassifier._parameter_constraints)
+
+
+def test_a_network_on_images_gets_the_same_decisions_and_shares() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.random((80, 8, 8)).astype(np.float32), np.repeat(["no", "yes"], [65, 15])
+    X[65:, 2:5] += 0.5
+    model = BalancedClassifier(
+        TorchClassifier(hidden_sizes=(8,), epochs=3),
+        MGVAE(**QUICK),
+        n_draws=3,
+        decide="costs",
+        cost_matrix={"no": 1, "yes": 3},
+        random_state=0,
+    ).fit(X, y)
+    said = model.predict_proba(X)[:, 1]
+    np.testing.assert_array_equal(model.predict(X) == "yes", said > 0.25)
+    assert model.oob_probabilities_.shape == (80, 2)

@@ -18,9 +18,12 @@ from sklearn import metrics
 from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
+from mgvae import MGVAE
 from mgvae.cli._run import run
-from mgvae.compare import Comparison, compare
+from mgvae.compare import Comparison, Recommendation, _arms, compare
+from mgvae.compare._advice import _python, recommend
 from mgvae.compare._curves import COSTS
+from mgvae.compare._methods import KNOWN
 from mgvae.compare._page import bands
 from mgvae.compare._scores import METRICS, scores
 from mgvae.compare._verdict import verdict
@@ -188,7 +191,69 @@ def test_the_verdict_follows_the_scores() -> None:
     assert "Tuning the threshold changes GM by +0.10" in judged(0.6, 0.7)
 
 
+# what is recommended
+
+
+def advised(**gm: float) -> Recommendation:
+    rng = np.random.default_rng(0)
+    luck = rng.normal(0, 0.03, 10)
+
+    def around(mean: float) -> dict[str, list[float]]:
+        own = (mean + luck + rng.normal(0, 0.004, 10)).tolist()
+        return {"gm": own, "average_precision": own, "roc_auc": own, "log_loss": [-v for v in own]}
+
+    names = {"tuned": "tuned threshold"}
+    return recommend("logistic", {names.get(k, k): around(v) for k, v in gm.items()}, folds=5)
+
+
+def test_the_recommendation_follows_the_scores() -> None:
+    assert advised(nothing=0.6, tuned=0.6, BalancedClassifier=0.6).method == "nothing"
+    assert advised(nothing=0.6, tuned=0.7, BalancedClassifier=0.7).method == "tuned threshold"
+    best = advised(nothing=0.6, tuned=0.7, SMOTE=0.75, BalancedClassifier=0.8, MGVAE=0.78)
+    assert best.method == "BalancedClassifier"
+    assert "GM 0.8" in best.why
+    assert advised(nothing=0.8, tuned=0.8, SMOTE=0.6).method == "nothing"
+
+
+@pytest.mark.parametrize("method", KNOWN)
+def test_the_python_of_a_recommendation_runs(method: str) -> None:
+    X, y = table()
+    python = _python(method, "logistic")
+    if method in ("ROS", "CVAE", "class weights", "class weights, bagged"):
+        assert python == ""
+        return
+    if method in ("MGVAE", "BalancedClassifier"):  # whose sampler takes seconds
+        compile(python, method, "exec")
+        return
+    names = {"X": X, "y": y}
+    exec(python, names)  # noqa: S102
+    assert names["model"].predict(X).shape == (len(y),)
+
+
 # the comparison as a whole
+
+
+def test_ensembles_take_part_and_share_one_sampler(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = table(150)
+    fits = []
+
+    fit = MGVAE.fit
+    monkeypatch.setattr(MGVAE, "fit", lambda self, X, y: fits.append(len(y)) or fit(self, X, y))
+    monkeypatch.setattr(
+        _arms, "MGVAE", lambda **options: MGVAE(pretrain_steps=5, finetune_steps=5, **options)
+    )
+    methods = [m for m in KNOWN if m not in ("ROS", "CVAE", "SMOTE")]
+    models = ["logistic", "knn"]
+    found = compare(X, y, models=models, methods=methods, folds=2, repeats=2)
+    assert len(fits) == 4  # once a split, for two methods and two classifiers
+    assert set(found.failures) == {"class weights with knn", "class weights, bagged with knn"}
+    assert set(found.scores["logistic"]) == set(methods)
+    assert all(0 <= v < 0.5 for by in found.stability.values() for v in by.values())
+    nothing, bagged = (found.stability["logistic"][m] for m in ("nothing", "nothing, bagged"))
+    assert nothing == found.stability["logistic"]["tuned threshold"]
+    assert bagged > 0
+    assert set(found.recommendations) == set(models)
+    assert json.loads(found.to_json())["recommendations"]["knn"]["method"] in methods
 
 
 def test_resumable_and_the_same_with_two_jobs(tmp_path: Path) -> None:
@@ -257,7 +322,7 @@ def test_a_mixed_table() -> None:
     assert set(found.scores["knn"]) == {"nothing", "tuned threshold", "ROS", "SMOTE", "MGVAE"}
     assert json.loads(found.to_json())["verdicts"]["knn"].startswith("MGVAE")
     page = found.to_html()
-    for text in (*found.verdicts.values(), *found.failures, "Nadeau"):
+    for text in (*found.verdicts.values(), *found.failures, "Means over the splits"):
         assert text in page
 
 
@@ -366,6 +431,8 @@ def test_command(mgvae: Run, tmp_path: Path) -> None:
     assert code == 0
     assert "tuned threshold" in said
     assert "ROS raises GM" in said
+    assert "Use: " in said
+    assert "model = " in said
     page = Path("a.html").read_text()
     assert "&lt;b&gt;yes" in page
     assert page.count("<script>") == 1

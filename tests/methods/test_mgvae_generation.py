@@ -1,5 +1,6 @@
 """The ways to generate: exemplars near the minority, the bridge, rejection."""
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -16,7 +17,8 @@ from mgvae.common.rows import MemoryRows
 from mgvae.common.runtime import torch_generator
 from mgvae.errors import ParameterError
 from mgvae.methods.mgvae.bridge import build_bridge, cross, nearest
-from mgvae.methods.mgvae.generation import draw_anchors, exemplars_near, plausibility
+from mgvae.methods.mgvae.generation import BLUR, draw_anchors, exemplars_near, plausibility
+from mgvae.methods.mgvae.generators import Manner, Translator
 from mgvae.methods.mgvae.weight import choose_ewc_weight
 from mgvae.methods.settings import Stage
 from mgvae.model.likelihood import Likelihood
@@ -114,8 +116,8 @@ def test_bridge_is_its_formula():
     a, b = torch.rand(2, 3, 1, generator=generator)
     with torch.no_grad():
         for i, (m, g) in enumerate(zip(anchors, guides, strict=True)):
-            x_m, x_n = rows[minority[m]], rows[majority[bridge.guides[g]]]
-            u, c = vae.mean(x_m[None])[0], vae.mean(x_n[None])[0]
+            x_m = rows[minority[m]]
+            u, c = vae.mean(x_m[None])[0], bridge.centres[g]
             features = vae.encoder(x_m[None])
             sigma = torch.exp(0.5 * vae.log_posterior_variance(features, u[None]))[0]
             z = u + 0.5 * a[i] * (c - u) + 0.3 * 2.0 * sigma * noise[i]
@@ -129,24 +131,70 @@ def test_bridge_is_its_formula():
         assert made[:, 3:].sum(1).tolist() == [1.0, 1.0, 1.0]
 
 
-def test_differences_are_between_near_majority_rows_and_ignore_missing_cells():
+def test_differences_have_the_second_moments_of_those_between_neighbours():
     vae, rows = small_vae(), rows_of(60, 2)
     majority = np.arange(10, 60)
+    bridges = [
+        build_bridge(
+            vae, MemoryRows(rows), np.arange(10), majority, SPANS, np.random.SeedSequence(seed)
+        )
+        for seed in range(60)
+    ]
+    with torch.no_grad():
+        codes = vae.mean(rows[majority])
+    near = nearest(codes, codes, 10, same=True)
+    x = rows[majority]
+    noise = torch.diag(torch.cat([0.1 * x[:, :2].std(0, correction=0), torch.zeros(4)]) ** 2)
+    for guide in (0, 7, 31):
+        drawn = torch.cat([b.differences[torch.from_numpy(b.guides == guide)] for b in bridges])
+        apart = x[near[guide]] - x[guide]
+        apart[:, 0] *= (1 - x[near[guide], 2]) * (1 - x[guide, 2])
+        present = torch.tensor([1 - x[guide, 2], 1, 1, 1, 1, 1])
+        expected = (apart.T @ apart / 10 + noise * present) * present[:, None]
+        expected[:2, 2:] = expected[2:, :2] = 0.0  # numbers and categories have their own weights
+        found = drawn.T @ drawn / len(drawn)
+        scale = expected.diagonal().clamp(min=1e-6).sqrt()
+        assert ((found - expected) / scale / scale[:, None]).abs().max() < 0.25
+        # None is a difference between two rows.
+        assert (drawn[:, None] - apart).abs().amax(-1).min() > 1e-4
+
+
+def test_guides_are_blurred_latent_means():
+    vae, rows = small_vae(), rows_of(2_000, 3)
+    majority = np.arange(10, 2_000)
     bridge = build_bridge(
         vae, MemoryRows(rows), np.arange(10), majority, SPANS, np.random.SeedSequence(0)
     )
     with torch.no_grad():
-        codes = vae.mean(rows[majority])
-    near = nearest(codes, codes, 10, same=True)
-    for guide, difference in zip(bridge.guides, bridge.differences, strict=True):
-        x = rows[majority[guide]]
-        possible = []
-        for k in near[guide]:
-            other = rows[majority[k]]
-            expected = other - x
-            expected[0] *= (1 - other[2]) * (1 - x[2])
-            possible.append(bool(torch.allclose(expected, difference)))
-        assert any(possible)
+        noise = bridge.centres - vae.mean(rows[majority])[torch.from_numpy(bridge.guides)]
+        s = torch.exp(0.5 * vae.log_variance)
+    assert float(noise.std()) == pytest.approx(0.5 * float(s), rel=0.05)
+    assert len(noise.unique(dim=0)) == len(majority)  # a row's copies have the same: no mean helps
+
+
+def test_translations_of_blurred_means_are_those_of_algorithm_1():
+    """The noise that is left makes the codes as wide as one draw around the exact mean."""
+    vae = small_vae()
+    s = float(torch.exp(0.5 * vae.log_variance.detach()))
+    for temperature in (0.5, 1.0, 2.0):
+        manner = Manner(temperature, "mean", 0.0)
+        one = Translator(vae, torch.zeros(5, 2), np.arange(5), None, manner, is_blurred=True)
+        left = one._remaining * s
+        assert np.hypot(left, BLUR * s) == pytest.approx(temperature * s)
+        exact = replace(one, is_blurred=False)
+        assert exact._remaining == temperature
+
+
+def test_each_guide_is_kept_as_often_as_any_other():
+    vae, rows = small_vae(), rows_of(60, 2)
+    bridge = build_bridge(
+        vae,
+        MemoryRows(rows),
+        np.arange(10),
+        np.arange(10, 60),
+        SPANS,
+        np.random.SeedSequence(0),
+    )
     assert np.bincount(bridge.guides).tolist() == [10] * 50  # each as often as any other
 
 

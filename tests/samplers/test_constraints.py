@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from mgvae.cli._run import run
 from mgvae.errors import CodecWarning, DataError, ParameterError
 from tests.codec.planted import Planted, plant
 from tests.codec.random_tables import to_lists
+from tests.codec.test_real_tables import ADULT
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*rows of the data do not keep")
 
@@ -170,6 +172,22 @@ def test_published_recipes_look_for_none() -> None:
     assert MGVAE.from_preset("paper-tables", **short).fit(X, y).codec_.relations == []
     declared = MGVAE.from_preset("paper-tables", constraints=["0 <= 1"], **short).fit(X, y)
     assert [r.text for r in declared.codec_.relations if r.declared] == ["0 <= 1"]
+
+
+def test_new_rows_of_adult_and_bank_keep_what_all_rows_do(
+    data_folder: Callable[[str], Path],
+) -> None:
+    options = {"names": ADULT, "na_values": "?", "skipinitialspace": True}
+    adult = pd.read_csv(data_folder("mixed/adult.data.gz"), **options).sample(6000, random_state=0)
+    new = quick().fit_resample(adult, adult.pop("income"))[0].iloc[6000:]
+    seen = adult.groupby("education")["education_num"].first()
+    assert (new["education"].map(seen) == new["education_num"]).all()
+    assert new["occupation"].isna()[new["workclass"].isna()].all()
+
+    bank = pd.read_csv(data_folder("mixed/bank-full.csv.gz"), sep=";").sample(6000, random_state=0)
+    new = quick().fit_resample(bank, bank.pop("y"))[0].iloc[6000:]
+    assert ((new["pdays"] == -1) == (new["previous"] == 0)).all()
+    assert (new["poutcome"] == "unknown")[new["pdays"] == -1].all()
 
 
 def test_images_have_no_columns() -> None:

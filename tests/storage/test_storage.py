@@ -217,9 +217,9 @@ def test_the_file_is_plain(saved):
         metadata = json.loads(file.metadata()["mgvae"])
     assert metadata["schema_version"] == 3
     assert metadata["classes"]["rows"] == [10, 50]
-    assert shapes["class.0.centres"] == [50, 2]
+    assert shapes["class.0.blurred_centres"] == [50, 2]
     others = [name for name in shapes if not name.startswith(("model.0.", "codec."))]
-    assert others == ["class.0.centres"]
+    assert others == ["class.0.blurred_centres"]
 
 
 @pytest.mark.parametrize("path", sorted(HERE.glob("model-v*.safetensors")), ids=str)
@@ -427,7 +427,7 @@ def test_hostile_metadata_with_a_right_checksum(place, saved):
 
 def test_hostile_tensors_with_a_right_checksum(saved):
     good = read_file(saved)
-    name = "class.0.centres"
+    name = "class.0.blurred_centres"
     centres = good.tensors[name]
     others = {key: value for key, value in good.tensors.items() if key != name}
     for tensors in (

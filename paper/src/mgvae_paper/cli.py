@@ -29,7 +29,7 @@ Examples:
 """,
 )
 
-Protocol = Literal["paper", "clean", "folds"]
+Protocol = Literal["paper", "clean", "folds", "draws"]
 Budget = Literal["full", "cpu"]
 
 Results = Annotated[
@@ -197,6 +197,7 @@ def table(
 
     Of tables of many data sets the means over them are shown; as csv, those of each too.
     """
+    from mgvae_paper.draws_page import draws_parts
     from mgvae_paper.efficacy import gather
     from mgvae_paper.render import render
     from mgvae_paper.store import open_store
@@ -205,6 +206,9 @@ def table(
     (found,) = _find([name])
     chosen = _protocols(found, protocol)[0]
     store, rows, also = open_store(results), _names(only), method or ()
+    if chosen == "draws":
+        typer.echo("\n\n".join(draws_parts(store)) or "There are no results yet.")
+        return
     if chosen == "folds":
         efficacy = gather(found, store, seeds=seeds, budget=budget, only=rows, also=also)
         summary = efficacy.summary(by_dataset=form == "csv")

@@ -36,11 +36,18 @@ class CodecSampler(BaseEstimator, ABC):  # type: ignore[misc]
         Decides everything.
     codec : bool
         Whether there is a codec; without one, rows are numbers in one range, as those of images.
+    sampling_strategy : "auto" or dict
+        Balance, or the wanted number of rows of the smaller class by its label, 1.
     """
 
-    def __init__(self, random_state: int = 0, *, codec: bool = True) -> None:
+    _sampling_type = "over-sampling"
+
+    def __init__(
+        self, random_state: int = 0, *, codec: bool = True, sampling_strategy: Any = "auto"
+    ) -> None:
         self.random_state = random_state
         self.codec = codec
+        self.sampling_strategy = sampling_strategy
 
     def fit_resample(self, X: Any, y: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
         """Return the rows of X and, below them, new ones of the smaller class.
@@ -53,7 +60,10 @@ class CodecSampler(BaseEstimator, ABC):  # type: ignore[misc]
             Their classes, 1 for the minority and 0 for the majority.
         """
         rng = np.random.default_rng(self.random_state)
-        n = int((y == 0).sum() - (y == 1).sum())
+        wanted = int((y == 0).sum())
+        if self.sampling_strategy != "auto":
+            wanted = self.sampling_strategy[1]
+        n = wanted - int((y == 1).sum())
         labels = np.concatenate([y, np.ones(n, np.int64)])
         if not self.codec:
             made = self._make(X[y == 1], X[y == 0], n, rng)

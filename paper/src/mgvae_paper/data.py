@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from mgvae.errors import ParameterError
 from mgvae_paper.celeba import PAPER_COUNTS, load_celeba
-from mgvae_paper.real_tables import REAL_TABLES
+from mgvae_paper.real_tables import KEEL_TABLES, REAL_TABLES
 from mgvae_paper.sources import PublishedData, find_celeba, find_tiles, read_source
 from mgvae_paper.tiles import grouped_parts, load_tiles
 
@@ -71,13 +71,18 @@ DATASETS = {
     "magnetic_tile": DataSet("magnetic_tile", "image", by_group=True, protocols=("clean",)),
     "musk": DataSet("musk", "table", test=200, scale=(-1.0, 1.0)),
     "musk-by-molecule": DataSet(
-        "musk", "table", scale=(-1.0, 1.0), by_group=True, protocols=("clean", "folds")
+        "musk", "table", scale=(-1.0, 1.0), by_group=True, protocols=("clean", "folds", "draws")
     ),
     "water_quality": DataSet(
-        "water_quality", "table", test=300, scale=(0.0, 1.0), protocols=("paper", "clean", "folds")
+        "water_quality",
+        "table",
+        test=300,
+        scale=(0.0, 1.0),
+        protocols=("paper", "clean", "folds", "draws"),
     ),
-    "isolet": DataSet("isolet", "table", test=200, protocols=("paper", "clean", "folds")),
-    **{name: DataSet(name, "table", protocols=("folds",)) for name in REAL_TABLES},
+    "isolet": DataSet("isolet", "table", test=200, protocols=("paper", "clean", "folds", "draws")),
+    **{name: DataSet(name, "table", protocols=("folds", "draws")) for name in REAL_TABLES},
+    **{name: DataSet(name, "table", protocols=("draws",)) for name in KEEL_TABLES},
 }
 """Every data set by name."""
 

@@ -1,16 +1,16 @@
 """The page on what over-sampling is worth on data that nothing was tuned for."""
 
 import statistics
-from collections.abc import Sequence
 from pathlib import Path
 
 from mgvae.errors import DataError
 from mgvae.experiments import Store
+from mgvae_paper.draws_page import draws_parts
 from mgvae_paper.efficacy import FIGURES_OF_MERIT, Efficacy, gather
 from mgvae_paper.efficacy_figures import EFFICACY_FIGURES, RANKED
 from mgvae_paper.page import costs, reading_beside, write_parts
 from mgvae_paper.ranks import compare_pairs, rank_methods
-from mgvae_paper.render import render
+from mgvae_paper.render import markdown_table, render
 from mgvae_paper.summary import FilledTable, summarise
 from mgvae_paper.tables import find_table
 
@@ -41,8 +41,10 @@ def write_efficacy_page(store: Store, path: str | Path) -> None:
     """
     path = Path(path)
     command = "Written by `mgvae-paper page efficacy`; `mgvae-paper run efficacy efficacy_ablation "
-    command += f"efficacy_images efficacy_ablation_mnist {' '.join(_AUGMENTED)}` makes the results."
+    command += "efficacy_images efficacy_ablation_mnist draws "
+    command += f"{' '.join(_AUGMENTED)}` makes the results."
     parts = ["# Efficacy", command, *reading_beside(path)]
+    parts += draws_parts(store)
     tables = gather(find_table("efficacy"), store)
     if tables.datasets:
         parts += ["## Real tables", _FOLDS, render(tables.summary()).rstrip()]
@@ -59,7 +61,7 @@ def write_efficacy_page(store: Store, path: str | Path) -> None:
         summary = summarise(find_table(name), "clean", store)
         if summary.entries:
             parts += [f"## {summary.table.title}", _IMAGES, *_by_column(summary)]
-    parts += ["## What was run", costs(store, ("clean", "folds"))]
+    parts += ["## What was run", costs(store, ("clean", "folds", "draws"))]
     write_parts(parts, path)
 
 
@@ -106,7 +108,7 @@ def _ranks(found: Efficacy, path: Path) -> list[str]:
         "1 is best; mean ranks that differ by less than the critical difference do not differ "
         "significantly (Nemenyi, 5 %). Rows that differ in the threshold alone are ranked where "
         "it matters.",
-        _markdown(["method", *(FIGURES_OF_MERIT[metric] for metric in rankings)], lines),
+        markdown_table(["method", *(FIGURES_OF_MERIT[metric] for metric in rankings)], lines),
     ]
     for metric in rankings:
         name = "efficacy-ranks" if metric == "gm" else f"efficacy-ranks-{metric}"
@@ -127,7 +129,7 @@ def _pairs(found: Efficacy) -> list[str]:
         [other, *(texts.get(metric, "") for metric in RANKED)] for other, texts in cells.items()
     ]
     header = ["MGVAE against", *(FIGURES_OF_MERIT[metric] for metric in RANKED)]
-    return ["### Pairs", _PAIRS, _markdown(header, lines)]
+    return ["### Pairs", _PAIRS, markdown_table(header, lines)]
 
 
 def _by_classifier(found: Efficacy) -> list[str]:
@@ -139,7 +141,7 @@ def _by_classifier(found: Efficacy) -> list[str]:
             for row in found.rows
             if all(row in by_row for by_row in scores.values())
         ]
-        parts.append(_markdown([FIGURES_OF_MERIT[metric], *scores], lines))
+        parts.append(markdown_table([FIGURES_OF_MERIT[metric], *scores], lines))
     return parts
 
 
@@ -152,7 +154,7 @@ def _seconds(found: Efficacy) -> list[str]:
     return [
         "### Seconds to fit and resample",
         "Processor time of one thread, all fits of all tables.",
-        _markdown(["method", "median", "largest"], lines),
+        markdown_table(["method", "median", "largest"], lines),
     ]
 
 
@@ -161,8 +163,3 @@ def _picture(name: str, title: str, found: Efficacy, path: Path) -> str:
     picture.parent.mkdir(parents=True, exist_ok=True)
     EFFICACY_FIGURES[name](found, picture)
     return f"![{title}](figures/{picture.name})"
-
-
-def _markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    rows = [header, ["---"] * len(header), *lines]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)

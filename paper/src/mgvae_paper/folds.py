@@ -41,7 +41,7 @@ from mgvae_paper.machine import peak_memory, provenance
 from mgvae_paper.real_tables import read_labelled_table
 from mgvae_paper.sampler import is_generative, make_sampler, used_settings
 
-__all__ = ["THRESHOLDS", "evaluate", "judge"]
+__all__ = ["THRESHOLDS", "drawn_rows", "evaluate", "in_epochs", "judge"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -76,7 +76,7 @@ def evaluate(cell: Cell, folder: Path | None) -> dict[str, Any]:
     plan = cell.parameters["folds"]
     with peak_memory() as memory:
         whole = read_labelled_table(DATASETS[cell.dataset].family, folder)
-        data = _drawn(whole, plan["max_rows"], cell.seed)
+        data = drawn_rows(whole, plan["max_rows"], cell.seed)
         folds = [
             _evaluate_fold(cell, data, parts, fold)
             for fold, parts in enumerate(_split(data, plan, cell.seed))
@@ -126,7 +126,7 @@ def judge(y: Codes, score: Floats, thresholds: Mapping[str, float]) -> dict[str,
     return {name: round(100 * value, 4) for name, value in figures.items()}
 
 
-def _drawn(data: LabelledTable, most: int, seed: int) -> LabelledTable:
+def drawn_rows(data: LabelledTable, most: int, seed: int) -> LabelledTable:
     """Draw at most so many rows, the classes in proportion."""
     n = len(data.y)
     if n <= most:
@@ -176,7 +176,7 @@ def _evaluate_fold(cell: Cell, data: LabelledTable, parts: Parts, fold: int) -> 
     found: dict[str, dict[str, float]] = {}
     for name, given in cell.parameters["classifiers"].items():
         started = time.process_time()
-        model = make_classifier(name, for_model).set_params(**_in_epochs(given, len(y_new)))
+        model = make_classifier(name, for_model).set_params(**in_epochs(given, len(y_new)))
         score = _fitted(model, Z_new, y_new, weighted=weighted)
         spent = time.process_time() - started
         threshold = best_threshold(data.y[tune], score(Z_tune))
@@ -225,7 +225,7 @@ def _resample(
     return Z, y_new, used_settings(sampler)
 
 
-def _in_epochs(settings: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
+def in_epochs(settings: Mapping[str, Any], n_rows: int) -> dict[str, Any]:
     """Return a network's ``steps`` as epochs, so that more rows do not mean a longer training."""
     given = dict(settings)
     if "steps" in given:

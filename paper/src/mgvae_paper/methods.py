@@ -34,7 +34,7 @@ _MOVED = {
 _CONDITIONS = ("method", "protocol", "kind", "family", "dataset", "budget")
 _EFFECTS = (
     "sampler", "settings", "classifier", "pretrain_seed", "image_size", "folds", "classifiers",
-    "weights", "fresh", "revision", "sampler_seed", "truncated",
+    "weights", "fresh", "revision", "sampler_seed", "truncated", "arms",
 )  # fmt: skip
 
 

@@ -2,7 +2,8 @@
 
 Under ``paper`` the classifier is that of the last epoch. Under ``clean`` a validation part that no
 resampling has touched picks the epoch with the best geometric mean, for every method alike, and
-also the threshold for the figures called ``tuned``. :mod:`mgvae_paper.folds` is the third protocol.
+also the threshold for the figures called ``tuned``. :mod:`mgvae_paper.folds` and
+:mod:`mgvae_paper.draws` are the other protocols.
 """
 
 import time
@@ -17,6 +18,7 @@ from mgvae.experiments.judging import best_threshold
 from mgvae.metrics import confusion_matrix
 from mgvae_paper.classifier import train_classifier
 from mgvae_paper.data import Protocol, split
+from mgvae_paper.draws import evaluate_arms
 from mgvae_paper.folds import evaluate
 from mgvae_paper.machine import peak_memory, provenance
 from mgvae_paper.metrics import at_threshold, judge_clean, judge_paper
@@ -44,6 +46,8 @@ class Evaluation:
         """Work out one cell."""
         if cell.protocol == "folds":
             return evaluate(cell, self.data)
+        if cell.protocol == "draws":
+            return evaluate_arms(cell, self.data)
         _, for_classifier, for_batches = _states(cell.seed)
         for_sampler = _states(cell.parameters.get("sampler_seed", cell.seed))[0]
         with peak_memory() as memory:

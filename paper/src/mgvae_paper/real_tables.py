@@ -1,6 +1,7 @@
 """Further real tables, for the protocol ``folds``: files of a folder, with columns of any kind.
 
 ``tabular/`` holds tables with a header whose last column, ``target``, is 1 for the minority;
+``keel/`` likewise;
 ``mixed/`` holds Adult and Bank Marketing as UCI gives them, where ``?`` is a missing cell. All
 files may be packed (``.gz``). Their contents are compared with the checksums of those that the
 published results were made from.
@@ -22,7 +23,7 @@ from mgvae.errors import DataError
 from mgvae.experiments.tables import LabelledTable
 from mgvae_paper.sources import ENVIRONMENT, read_source
 
-__all__ = ["REAL_TABLES", "read_labelled_table"]
+__all__ = ["KEEL_TABLES", "REAL_TABLES", "read_labelled_table"]
 
 _TABULAR = {
     "abalone": "e2ed673ad8cafa2f",
@@ -47,6 +48,39 @@ _TABULAR = {
     "thyroid_sick_train": "23c882b88dd49c5d",
     "wine_quality": "1fbeb795442621e5",
 }
+_KEEL = {
+    "abalone-17_vs_7-8-9-10": "30e4cfd8bd032cce",
+    "abalone19": "31eb2e4361bcd31f",
+    "abalone9-18": "0cfb28e52a935178",
+    "car-good": "0d573c3e014fbb30",
+    "cleveland-0_vs_4": "014e2363113581e0",
+    "ecoli-0-1-4-7_vs_2-3-5-6": "cb7376e63f28d92b",
+    "ecoli1": "94ba371d3b68c653",
+    "ecoli3": "6444e19d775c7378",
+    "flare-F": "8babfd9be7b826b7",
+    "glass1": "5e39db64a22f5abb",
+    "glass2": "a9c333fc0473bb89",
+    "glass6": "818a1b9e0e67dd86",
+    "haberman": "9f69fdb1ffd2d0b3",
+    "kr-vs-k-zero_vs_eight": "69ebcbcb15be508a",
+    "led7digit-0-2-4-5-6-7-8-9_vs_1": "77028749544a7b69",
+    "page-blocks0": "79653ade5372fbd9",
+    "pima": "d978d90958cbc1cc",
+    "poker-8-9_vs_5": "67aa933f7182558c",
+    "vehicle1": "c40e98ec30b855ab",
+    "vehicle3": "ad6c470b4d99bca8",
+    "vowel0": "e7c2e6dcd172048d",
+    "winequality-red-4": "d132dce9d7fb2665",
+    "winequality-red-8_vs_6-7": "c5917602ebabde1d",
+    "winequality-white-3-9_vs_5": "87e1cd548816cd79",
+    "wisconsin": "949e563b12f32424",
+    "yeast-0-5-6-7-9_vs_4": "07760524632a79d8",
+    "yeast-1_vs_7": "fbb809a4d62f82a0",
+    "yeast1": "1d0f497c0df550f9",
+    "yeast3": "1a2d94607879fe5d",
+    "yeast4": "8c922a4939a21207",
+    "yeast6": "dfb679bc88821ce2",
+}
 _MIXED = {
     "adult": (("adult.data", "5b00264637dbfec3"), ("adult.test", "72567b94f5c1a6f8")),
     "bank": (("bank-full.csv", "d1513ec63b385506"),),
@@ -60,6 +94,9 @@ _ADULT = (
 REAL_TABLES = (*_TABULAR, *_MIXED)
 """The tables by name."""
 
+KEEL_TABLES = tuple(_KEEL)
+"""The tables of KEEL by name: small and hard, free for design."""
+
 
 def read_labelled_table(family: str, folder: str | Path | None = None) -> LabelledTable:
     """Read a table with two classes.
@@ -67,7 +104,8 @@ def read_labelled_table(family: str, folder: str | Path | None = None) -> Labell
     Parameters
     ----------
     family : str
-        One of :data:`REAL_TABLES`, or a table that :func:`mgvae_paper.sources.read_source` knows.
+        One of :data:`REAL_TABLES` or :data:`KEEL_TABLES`, or a table that
+        :func:`mgvae_paper.sources.read_source` knows.
     folder : path, optional
         Where the data sets are; by default the folder that the variable ``MGVAE_DATA`` names.
 
@@ -83,13 +121,15 @@ def read_labelled_table(family: str, folder: str | Path | None = None) -> Labell
     ...
     mgvae.errors.DataError: The data set 'abalone' is not at hand: put tabular/abalone.csv...
     """
-    if family not in REAL_TABLES:
+    if family not in (*REAL_TABLES, *KEEL_TABLES):
         source = read_source(family, folder)
         return LabelledTable(source.X, source.y, source.groups)
     root = folder or os.environ.get(ENVIRONMENT)
     if family in _TABULAR:
         table = _read(family, root, f"tabular/{family}.csv", _TABULAR[family])
         return _labelled(table, "target", 1)
+    if family in _KEEL:
+        return _labelled(_read(family, root, f"keel/{family}.csv", _KEEL[family]), "target", 1)
     texts = [(f"mixed/{name}", sha256) for name, sha256 in _MIXED[family]]
     if family == "bank":
         return _labelled(_read(family, root, *texts[0], delimiter=";"), "y", "yes")

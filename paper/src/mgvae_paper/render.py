@@ -8,13 +8,13 @@ seeds than the rest is named below the table.
 import csv
 import html
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Literal
 
 from mgvae_paper.summary import Entry, FilledTable
 from mgvae_paper.tables import METRICS
 
-__all__ = ["FORMATS", "Format", "render"]
+__all__ = ["FORMATS", "Format", "markdown_table", "render"]
 
 Format = Literal["md", "html", "latex", "csv"]
 
@@ -35,6 +35,20 @@ def render(summary: FilledTable, form: Format = "md") -> str:
         Ends with a line break.
     """
     return FORMATS[form](summary)
+
+
+def markdown_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    """Return lines of cells as a table in Markdown.
+
+    Examples
+    --------
+    >>> print(markdown_table(["a", "b"], [["1", "2"]]))
+    | a | b |
+    | --- | --- |
+    | 1 | 2 |
+    """
+    rows = [header, ["---"] * len(header), *lines]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def _markdown(summary: FilledTable) -> str:

@@ -143,7 +143,7 @@ def in_good_order(cells: Sequence[Cell]) -> list[Cell]:
 
     def turn(cell: Cell) -> int:
         settings = cell.parameters.get("settings", {})
-        if cell.protocol == "folds":  # which shares no pre-training
+        if cell.protocol in ("folds", "draws"):  # which share no pre-training
             return 1
         if cell.parameters.get("sampler") != "mgvae:MGVAE" or settings.get("pretrain_steps") == 0:
             return 1

@@ -12,6 +12,7 @@ from typing import Any
 from mgvae.errors import DataError
 from mgvae.experiments import Cell, Store
 from mgvae_paper.data import DATASETS
+from mgvae_paper.real_tables import KEEL_TABLES
 
 __all__ = ["collection", "open_store", "read_cell_files"]
 
@@ -42,6 +43,8 @@ def collection(cell: Cell) -> str:
     ('images', 'mine')
     """
     known = DATASETS.get(cell.dataset)
+    if cell.protocol == "draws":
+        return "keel" if cell.dataset in KEEL_TABLES else "tables"
     return cell.dataset if known is None else _HOMES.get(known.family, cell.dataset)
 
 

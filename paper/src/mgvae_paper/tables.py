@@ -161,7 +161,7 @@ _ORDER = (
     "lambda_fashionmnist", "upper_bound", "grid_musk", "grid_water_quality", "grid_isolet",
     "grid_mnist", "grid_fashionmnist", "efficacy", "efficacy_ablation",
     "efficacy_images", "efficacy_ablation_mnist", "augmented_images",
-    "magnetic_tiles", "celeba_fifth",
+    "magnetic_tiles", "celeba_fifth", "draws",
 )  # fmt: skip
 
 

@@ -126,8 +126,9 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     share_weights_ : dict of float to float
         What each share counts.
     oob_probabilities_ : ndarray of shape (n_samples, n_classes)
-        Out-of-bag probabilities of the training rows, before calibration; NaN for a row that was in
-        every bootstrap. Only with ``bootstrap``, and if members give probabilities.
+        Out-of-bag probabilities of the training rows, calibrated as those of ``predict_proba``; NaN
+        for a row that was in every bootstrap. Only with ``bootstrap``, and if members give
+        probabilities.
     decision_matrix_ : ndarray of shape (n_classes, n_classes)
         The class c with the largest ``(predict_proba(X) @ decision_matrix_)[:, c]`` is predicted.
     feature_importances_ : ndarray
@@ -147,9 +148,9 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     -----
     Members without ``predict_proba`` vote; ``share="auto"`` is then 1.
 
-    The out-of-bag predictions favour new rows by what the shared sampler knows of rows out of a
-    bag. Against nested cross-validation, in which the sampler never sees the rows that judge, the
-    difference was measured by ``benchmarks/out_of_bag.py``: see ``docs/balanced-classifier.md``.
+    The out-of-bag predictions may favour new rows by what the shared sampler knows of rows out of a
+    bag. ``benchmarks/out_of_bag.py`` measures how much, against nested cross-validation in which
+    the sampler never sees the rows that judge.
 
     Examples
     --------
@@ -466,6 +467,7 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         kind = self._calibration_kind(fewest)
         if kind is not None:
             self._calibrate = learn_calibration(kind, said[seen], codes, self.priors_, weight)
+            said[seen] = self._calibrate(said[seen])
         spoken = self.priors_
         if self.correct == "none" or not hasattr(self.estimator, "predict_proba"):
             spoken = np.average(self._trained, 0, self.member_weights_)
@@ -483,11 +485,10 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
                     'decide="tuned" needs an out-of-bag prediction of every class, and a class has '
                     "none: it has too few rows. Raise n_draws, or set another decide."
                 )
-            shown = said[seen] if self._calibrate is None else self._calibrate(said[seen])
             by: Any = self.metric
             if self.cost_matrix is not None:
                 by = read_costs(self.cost_matrix, data.classes)
-            found = tuned_weights(shown, codes, balanced, by, data.classes, weight)
+            found = tuned_weights(said[seen], codes, balanced, by, data.classes, weight)
             self.decision_matrix_ = np.diag(found)
         else:
             self.decision_matrix_ = at_threshold(float(self.decide))

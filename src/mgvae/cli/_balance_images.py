@@ -40,6 +40,7 @@ def balance_folder(
     seed: int,
     page: str | None,
     model: str | None,
+    without_rows: bool,
     force: bool,
     command: str,
     share: float | None = None,
@@ -69,6 +70,8 @@ def balance_folder(
         Of the sampler, for the report.
     page, model : str or None
         Files for the quality report and the trained model.
+    without_rows : bool
+        Whether no rows shall be worked out from the model's file.
     force : bool
         Whether those two may be replaced.
     command : str
@@ -131,7 +134,7 @@ def balance_folder(
         originals=originals,
     )
     if model is not None:
-        sampler.save(model)
+        sampler.save(model, without_rows=without_rows or None)
     seconds = time.perf_counter() - started
     made = len(resampled) - n
     kept = 0 if originals == "leave" else n
@@ -194,7 +197,8 @@ def _show(console: Console, report: Mapping[str, Any]) -> None:
     if native != used:
         console.print(
             f"The files have {native[0]} × {native[1]} pixels; new images will have {used[0]} × "
-            f"{used[1]}. --size sets another size, up to 128."
+            f"{used[1]}. --size sets another size, up to 128.",
+            soft_wrap=True,
         )
     for entry in report["classes"]:
         console.print(

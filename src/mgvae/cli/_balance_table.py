@@ -34,6 +34,7 @@ def balance_table(
     seed: int,
     page: str | None,
     model: str | None,
+    without_rows: bool,
     command: str,
     started: float,
     share: float | None = None,
@@ -68,6 +69,8 @@ def balance_table(
         Of the sampler, for the report.
     page, model : str or None
         Files for the quality report and the trained model.
+    without_rows : bool
+        Whether no rows shall be worked out from the model's file.
     command : str
         What repeats this, for the page.
     started : float
@@ -84,9 +87,7 @@ def balance_table(
     from mgvae import files
     from mgvae.cli._columns import new_rows, read_share, read_strategy
     from mgvae.cli._summary import Summary, printable
-    from mgvae.cli.report import show, with_options, write_page
     from mgvae.common.disk import working_folder
-    from mgvae.report import quality, resolved_settings
     from mgvae.samplers import check_size, learn, look, make
     from mgvae.streams import InBatches, anchor_mark, check_output_room
 
@@ -119,6 +120,10 @@ def balance_table(
     described = summary.as_dict() | {"rows_without_class": loaded.n_unlabelled}
     if dry_run:
         return described
+    # a dry run does without these, which take as long to import as all others
+    from mgvae.cli.report import show, with_options, write_page
+    from mgvae.report import quality, resolved_settings
+
     if format == "parquet" and output != "-":
         check_output_room(seen, str(output))
     else:
@@ -147,7 +152,7 @@ def balance_table(
             escape_formulas=escape_formulas,
         )
     if model is not None:
-        sampler.save(model)
+        sampler.save(model, without_rows=without_rows or None)
     seconds = time.perf_counter() - started
     console.print(
         f"Wrote {originals + new:,} rows ({originals:,} original, {new:,} new) to "

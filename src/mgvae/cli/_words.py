@@ -42,6 +42,7 @@ _OPTIONS = {
     "share": "--share",
     "size": "--size",
     "temperature": "--temperature",
+    "without_rows": "--model-without-rows",
 }
 _BEGINS = re.compile(r"(\w+)(?= must | cannot |=|: )")
 

@@ -173,6 +173,12 @@ def balance(
         str | None,
         typer.Option("--save-model", metavar="FILE", help="Keep the model for mgvae sample."),
     ] = None,
+    without_rows: Annotated[
+        bool,
+        typer.Option(
+            "--model-without-rows", help="Save a model from which no rows can be worked out."
+        ),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Stop after saying what the table holds.")
     ] = False,
@@ -320,6 +326,7 @@ def balance(
                 seed=seed,
                 page=page,
                 model=model,
+                without_rows=without_rows,
                 force=force,
                 command=shlex.join(command),
                 share=share,
@@ -390,6 +397,7 @@ def balance(
             seed=seed,
             page=page,
             model=model,
+            without_rows=without_rows,
             command=shlex.join(command),
             started=started,
             share=share,

@@ -67,9 +67,10 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="METHOD",
-            help='"class weights", ROS, SMOTE, CVAE, MGVAE or package.module:Class of a sampler; '
-            "the first five unless given. Nothing, and a tuned threshold, always take part. "
-            "Repeatable.",
+            help='"class weights", SMOTE, MGVAE, "nothing, bagged", BalancedClassifier (these five '
+            'unless given), ROS, CVAE, "class weights, bagged", "SMOTE, bagged", BalancedBagging, '
+            "EasyEnsemble, BalancedRandomForest, or package.module:Class of a sampler. Nothing, "
+            "and a tuned threshold, always take part. Repeatable.",
         ),
     ] = None,
     groups: Annotated[
@@ -195,7 +196,8 @@ def _show(found: "Comparison", console: "Console") -> None:
         console.print(f"{printable(model)}, {found.repeats} x {found.folds} folds")
         table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
         table.add_column("method", overflow="fold")
-        for title in (*_SHORT.values(), "s"):
+        steady = found.stability.get(model, {})
+        for title in (*_SHORT.values(), *(["spread"] if steady else []), "s"):
             table.add_column(title, justify="right", no_wrap=True)
         for method in methods:
             cells = []
@@ -204,10 +206,16 @@ def _show(found: "Comparison", console: "Console") -> None:
                 cells.append(
                     Text(f"{found.mean(model, method, metric):.3f}", "bold" if best else "")
                 )
+            if steady:
+                cells.append(Text(f"{steady[method]:.3f}" if method in steady else ""))
             seconds = f"{found.mean(model, method, 'seconds'):.2f}"
             table.add_row(Text(printable(method)), *cells, seconds)
         console.print(table)
         say(found.verdicts[model])
+        advice = found.recommendations[model]
+        say(f"Use: {advice.method}. {advice.why}")
+        for line in advice.python.splitlines():
+            console.print(f"    {printable(line)}", soft_wrap=True)
         console.print()
     for name, why in found.failures.items():
         say(f"Left out: {name}: {why}")

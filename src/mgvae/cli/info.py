@@ -28,7 +28,7 @@ def info(
 
     from mgvae.cli._output import print_json
     from mgvae.cli._summary import Summary, printable
-    from mgvae.storage import store_settings
+    from mgvae.storage import revealed, store_settings
 
     found = open_model(model)
     sampler = found.sampler
@@ -43,22 +43,19 @@ def info(
         (),
         getattr(sampler.codec_, "relations", ()),
     )
+    holds = revealed(sampler.state_)
     generates = [str(sampler.classes_[code]) for code in sampler.state_.generators]
     if json:
         report = summary.as_dict()
         del report["dropped"], report["target"]
         report |= {"generates": generates, "settings": store_settings(sampler.get_params())}
+        report |= {"rows_that_can_be_worked_out": holds}
         report |= {"created": found.created, "versions": dict(found.versions)}
         print_json({"model": type(sampler).__name__} | report)
         return
     console = Console(highlight=False, markup=False)
     summary.show(console)
     console.print()
-    holds = [
-        str(sampler.classes_[code])
-        for code, generator in sampler.state_.generators.items()
-        if "anchor_residuals" in generator.stored()[1]
-    ]
     for name, text in (
         ("Settings", " ".join(repr(sampler).split())),
         ("Generates", ", ".join(generates)),

@@ -161,14 +161,26 @@ class Observed:
             )
         robust = options.numeric == "quantile"
         rounded = letter == "f" and robust and self.asked != "continuous"
+        decimals = facts.decimals if rounded else None
+        step = _calendar_step(facts.divisor, dtype)
+        scale = _scale(facts, letter, options.numeric)
+        low, high = facts.low, facts.high
+        if isinstance(scale, Quantile) and letter in "iumM":
+            first, last = (int(np.rint(end / step)) * step for end in scale.values[[0, -1]])
+            low, high = facts.low + first, facts.low + last
+            scale = replace(scale, values=scale.values - first)
+        elif isinstance(scale, Quantile):
+            low, high = scale.values[[0, -1]].tolist()
+            if decimals is not None:
+                low, high = round(low, decimals), round(high, decimals)
         return Numeric(
             kind=self.asked or found,
             dtype=dtype,
-            low=facts.low,
-            high=facts.high,
-            scale=_scale(facts, letter, options.numeric),
-            step=_calendar_step(facts.divisor, dtype),
-            decimals=facts.decimals if rounded else None,
+            low=low,
+            high=high,
+            scale=scale,
+            step=step,
+            decimals=decimals,
             nullable=self.n_missing > 0,
             activation=_ACTIVATIONS[options.numeric],
             likelihood=options.likelihood,
@@ -308,7 +320,7 @@ def _scale(facts: NumberFacts, letter: str, numeric: NumericScale) -> Scale:
     numbers: NDArray[np.float64] = (
         distance(values, facts.low, facts.high) if whole else values.astype(np.float64)
     )
-    return Quantile.fit(numbers, counts, snap=few)
+    return Quantile.fit(numbers, counts, snap=few, start=int(facts.low) if whole else 0)
 
 
 def _calendar_step(divisor: int, dtype: str) -> int:

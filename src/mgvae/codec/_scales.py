@@ -7,6 +7,9 @@ whole interval of scores between :math:`\Phi^{-1}(P(X < v))` and :math:`\Phi^{-1
 it is encoded as the score of the middle probability, and every code of the interval is decoded
 as exactly :math:`v`. :class:`Affine` only shifts and stretches. Both inverses stay between the
 smallest and the largest value seen.
+
+But for spikes, knots are rounded values, the ends of the range too: what a codec stores is not
+the exact value of a single row. Whatever lies beyond the outermost knots is encoded as these.
 """
 
 from dataclasses import dataclass
@@ -24,6 +27,7 @@ Floats = NDArray[np.float64]
 
 _KNOTS = 256  # points where the map bends
 _SPIKE_MASS, _SPIKE_ROWS = 0.01, 5  # a value with this much of the rows is a spike
+_RESOLUTION = 25  # steps of rounded knots, at least, while the code rises by a half
 
 
 @dataclass(frozen=True)
@@ -81,26 +85,37 @@ class Quantile:
     snap: bool = False
 
     @classmethod
-    def fit(cls, values: Floats, counts: NDArray[np.int64], *, snap: bool = False) -> "Quantile":
-        """Place the knots on distinct, increasing values that were seen so many times."""
+    def fit(
+        cls, values: Floats, counts: NDArray[np.int64], *, snap: bool = False, start: int = 0
+    ) -> "Quantile":
+        """Place the knots on distinct, increasing values that were seen so many times.
+
+        The values may be distances from an integer ``start``, which tells where whole numbers are.
+        """
         n = counts.sum()
         upto = np.cumsum(counts) / n
         below = np.append(0.0, upto[:-1])
         scores = ndtri((below + upto) / 2)
-        spiky = (counts >= _SPIKE_ROWS) & (counts >= _SPIKE_MASS * n) & (not snap)
+        if snap:
+            return cls(values, scores, np.empty((0, 3)), snap)
+        spiky = (counts >= _SPIKE_ROWS) & (counts >= _SPIKE_MASS * n)
         keep = np.ones(values.size, bool)
-        if values.size > _KNOTS and not snap:
+        if values.size > _KNOTS:
             grid = ndtr(np.linspace(scores[0], scores[-1], _KNOTS))
             keep = spiky.copy()
             keep[np.searchsorted(upto, grid[1:-1])] = True
             keep[[0, -1]] = True
-        position = np.cumsum(keep) - 1
+        spike, knots = spiky[keep], values[keep]
+        sides = [np.abs(np.interp(scores[keep] + by, scores, values) - knots) for by in (-0.5, 0.5)]
+        spread = np.where(np.minimum(*sides) > 0, np.minimum(*sides), np.maximum(*sides))
+        knots = np.where(spike, knots, _rounded(knots, spread, start))
+        bend = _rising(knots, spike)
         interval = np.clip(np.column_stack([below, upto])[spiky], 0.5 / n, 1 - 0.5 / n)
-        spikes = np.column_stack([position[spiky], ndtri(interval)])
-        return cls(values[keep], scores[keep], spikes, snap)
+        spikes = np.column_stack([np.flatnonzero(spike[bend]), ndtri(interval)])
+        return cls(knots[bend], scores[keep][bend], spikes)
 
     def forward(self, values: Floats) -> Floats:
-        """Encode; values outside the range seen are encoded as its ends."""
+        """Encode; values beyond the outermost knots are encoded as these."""
         return np.interp(values, *self._bends)
 
     def backward(self, codes: Floats) -> Floats:
@@ -134,6 +149,42 @@ class Quantile:
         values = np.concatenate([self.values[plain], self.values[at], self.values[at]])
         order = np.lexsort([values, scores])
         return Lookup(scores[order], values[order])
+
+
+def _rounded(knots: Floats, spread: Floats, start: int) -> Floats:
+    """Round knots to the resolution of the scale; none leaves the range of the knots.
+
+    Parameters
+    ----------
+    knots : ndarray
+        Distances of the knots from ``start``.
+    spread : ndarray
+        How much values rise beside each knot while the code rises by a half. The resolution is the
+        largest power of ten that is not above a twenty-fifth of it.
+    start : int
+        What is added to the knots before they are rounded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> _rounded(np.array([0.137, 48.71, 3217.2]), np.array([20.0, 40.0, 900.0]), 0)
+    array([2.00e-01, 4.87e+01, 3.21e+03])
+    """
+    power = np.floor(np.log10(spread / _RESOLUTION)).clip(-300, 300)
+    unit, parts = 10.0 ** power.clip(0, None), 10.0 ** (-power).clip(0, None)  # one of them is 1
+    before = np.array([float(start % int(size)) for size in unit])
+    steps = (knots + before) / unit * parts
+    near = np.concatenate([np.ceil(steps[:1]), np.rint(steps[1:-1]), np.floor(steps[-1:])])
+    rounded: Floats = np.where(np.isfinite(near), near / parts * unit - before, knots)
+    return np.clip(rounded, *rounded[[0, -1]]) if rounded[0] < rounded[-1] else knots
+
+
+def _rising(knots: Floats, spike: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Say which knots to keep so that they rise, all spikes among them."""
+    after = np.minimum.accumulate(np.where(spike, knots, np.inf)[::-1])[::-1]
+    plain = np.where(spike | (knots < after), knots, -np.inf)
+    most = np.maximum.accumulate(np.append(-np.inf, plain[:-1]))
+    return spike | ((knots > most) & (knots < after))
 
 
 Scale = Affine | Quantile

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mgvae.codec import Column, KindName, read_table
 from mgvae.common.notebook import axes, data_frame, html_table
+from mgvae.compare._advice import Recommendation, recommend
 from mgvae.compare._methods import METHODS, check_names
 from mgvae.compare._page import bands
 from mgvae.compare._scores import LOWER_IS_BETTER, METRICS
@@ -98,6 +99,11 @@ class Comparison:
     curves : dict
         By model and method, for each split: the points of its ROC, precision-recall, calibration
         and cost curves.
+    stability : dict
+        By model and method: how far the probability of a row varies from repeat to repeat, as the
+        mean over rows of its standard deviation; empty with one repeat.
+    recommendations : dict of str to Recommendation
+        By model: which method to use, why, and the Python that builds it.
 
     See Also
     --------
@@ -118,6 +124,8 @@ class Comparison:
     failures: dict[str, str]
     versions: dict[str, str]
     curves: dict[str, dict[str, list[dict[str, list[float]]]]] = field(default_factory=dict)
+    stability: dict[str, dict[str, float]] = field(default_factory=dict)
+    recommendations: dict[str, Recommendation] = field(default_factory=dict)
 
     def mean(self, model: str, method: str, metric: str) -> float:
         """Return a mean over all splits."""
@@ -250,8 +258,11 @@ def compare(
         ``"package.module:Class"``.
     methods : sequence of str
         Treatments: ``"nothing"``, ``"tuned threshold"``, ``"class weights"``, ``"ROS"``,
-        ``"SMOTE"`` (SMOTENC where there are categories), ``"CVAE"``, ``"MGVAE"``, or
-        ``"package.module:Class"`` of any sampler. The first two are always among them.
+        ``"SMOTE"`` (SMOTENC where there are categories), ``"CVAE"``, ``"MGVAE"``; the ensembles
+        ``"nothing, bagged"``, ``"class weights, bagged"``, ``"SMOTE, bagged"``,
+        ``"BalancedBagging"``, ``"EasyEnsemble"``, ``"BalancedRandomForest"`` and
+        ``"BalancedClassifier"``; or ``"package.module:Class"`` of any sampler. The first two are
+        always among them.
     groups : array-like, optional
         Rows of one group (a patient, a customer) stay on one side of every split.
     folds, repeats : int
@@ -300,10 +311,10 @@ def compare(
         Cell(
             name, method, "compare", seed=random_state,
             parameters={"model": model, "folds": folds, "repeat": repeat, "fold": fold,
-                        "version": version("mgvae"), "curves": True},
+                        "version": version("mgvae"), "curves": True, "said": True},
         )
         for repeat in range(repeats) for fold in range(folds)
-        for model in models for method in methods
+        for method in methods for model in models  # which then share a fitted sampler
     ]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         kept = Store(folder if store is None else store)
@@ -315,6 +326,7 @@ def compare(
                 progress(done, len(cells))
         scores, failures = _collect(cells, kept)
         curves = _curves(cells, kept, scores)
+        stability = _stability(cells, kept, scores) if repeats > 1 else {}
     differences = _differences(scores, folds)
     rare = str(labels[smallest_class(codes)])
     return Comparison(
@@ -331,6 +343,8 @@ def compare(
         failures,
         {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
         curves,
+        stability,
+        {model: recommend(model, methods, folds) for model, methods in scores.items()},
     )
 
 
@@ -434,4 +448,23 @@ def _differences(
                         better,
                     )
                 )
+    return found
+
+
+def _stability(
+    cells: Sequence[Cell], store: Store, scores: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, float]]:
+    """Compute the mean over rows of the spread of their probability over repeats."""
+    said: dict[tuple[str, str], dict[int, list[float]]] = {}
+    for cell in cells:
+        model, result = cell.parameters["model"], store.get(cell)
+        if result is not None and cell.method in scores[model]:
+            rows = said.setdefault((model, cell.method), {})
+            for row, p in zip(result["said"]["rows"], result["said"]["rare"], strict=True):
+                rows.setdefault(row, []).append(p)
+    found: dict[str, dict[str, float]] = {}
+    for (model, method), by_row in said.items():
+        spread = [np.std(p, ddof=1) for p in by_row.values() if len(p) > 1]
+        if spread:
+            found.setdefault(model, {})[method] = float(np.mean(spread))
     return found

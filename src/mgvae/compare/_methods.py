@@ -3,18 +3,37 @@
 from mgvae.errors import ParameterError
 from mgvae.experiments.estimators import CLASSIFIERS, load_class
 
-__all__ = ["METHODS", "UNTREATED", "check_names"]
+__all__ = ["ENSEMBLES", "KNOWN", "METHODS", "UNTREATED", "check_names"]
 
-UNTREATED = ("nothing", "tuned threshold", "class weights")
+ENSEMBLES = (
+    "nothing, bagged",
+    "class weights, bagged",
+    "SMOTE, bagged",
+    "BalancedBagging",
+    "EasyEnsemble",
+    "BalancedRandomForest",
+    "BalancedClassifier",
+)
+"""The methods that train many members: ten, or as many as imbalanced-learn's own defaults say."""
+
+UNTREATED = (
+    "nothing", "tuned threshold", "class weights", "nothing, bagged", "class weights, bagged",
+)  # fmt: skip
 """The methods that add no row."""
 
-METHODS = (*UNTREATED, "ROS", "SMOTE", "CVAE", "MGVAE")
+METHODS = (
+    "nothing", "tuned threshold", "class weights", "SMOTE", "MGVAE", "nothing, bagged",
+    "BalancedClassifier",
+)  # fmt: skip
 """The methods that are compared unless others are named."""
+
+KNOWN = (*dict.fromkeys((*METHODS, "ROS", "CVAE", *ENSEMBLES)),)
+"""The methods that have a name."""
 
 
 def check_names(models: list[str], methods: list[str]) -> None:
     """Raise if a name is not known."""
-    for kind, given, known in (("model", models, CLASSIFIERS), ("method", methods, METHODS)):
+    for kind, given, known in (("model", models, CLASSIFIERS), ("method", methods, KNOWN)):
         if not given:
             raise ParameterError(f"{kind}s must name at least one of {', '.join(known)}.")
         for name in given:

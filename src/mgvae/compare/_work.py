@@ -6,49 +6,33 @@ found out.
 """
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
-from sklearn.pipeline import make_pipeline
-from sklearn.utils.class_weight import compute_sample_weight
-from sklearn.utils.validation import has_fit_parameter
 
-from mgvae.classifiers.balanced import BalancedClassifier, correct_priors
 from mgvae.codec import take_rows
+from mgvae.compare._arms import Training, train_arm
 from mgvae.compare._curves import curves
 from mgvae.compare._scores import scores
 from mgvae.errors import DataError, MGVAEError
 from mgvae.experiments import Cell
-from mgvae.experiments.estimators import make_classifier, make_oversampler
-from mgvae.experiments.judging import best_threshold
 from mgvae.experiments.tables import (
-    IndicatorEncoder,
     LabelledTable,
     NumericEncoder,
     smallest_class,
-    stratified_folds,
 )
 
-__all__ = ["CrossValidation", "LeakError", "NotApplicableError"]
+__all__ = ["CrossValidation", "LeakError"]
 
 Floats = NDArray[np.float64]
-Codes = NDArray[np.int64]
-Predict = Callable[[Floats], tuple[Codes, Floats]]
-Resampler = Callable[[Floats, Codes], tuple[Floats, Codes]]
 
-_INNER = 3  # folds in which a threshold is tuned
+_KEPT = 5000  # test rows of a split whose probabilities are kept, for their spread over repeats
 
 
 class LeakError(MGVAEError, RuntimeError):
     """A sampler gave rows that it must not know."""
-
-
-class NotApplicableError(MGVAEError, RuntimeError):
-    """A method has no meaning for a classifier."""
 
 
 @dataclass(frozen=True)
@@ -76,67 +60,27 @@ class CrossValidation:
         started = time.perf_counter()
         encoder = NumericEncoder(self.data.column_types).fit(X)
         Z, Z_test = encoder.transform(X), encoder.transform(X_test)
-        model = make_classifier(settings["model"], for_model)
-        estimator = make_pipeline(IndicatorEncoder(encoder.categorical_), model)
-        if cell.method == "nothing":
-            predict = _plain(estimator.fit(Z, y))
-        elif cell.method == "tuned threshold":
-            predict = _tuned(estimator, Z, y, groups, for_threshold)
-        elif cell.method == "class weights":
-            predict = _weighted(estimator, Z, y)
-        else:
-            sampler = make_oversampler(cell.method, for_sampler, y, encoder.categorical_)
-            resample = _guarded(sampler, encoder, X, Z_test)
-            once = BalancedClassifier(
-                estimator,
-                _Resample(resample),
-                n_draws=1,
-                share=None,
-                bootstrap=False,
-                random_state=for_model,
-            )
-            predict = _plain(once.fit(Z, y))
+        training = Training(
+            X, X_test, Z, Z_test, y, groups, encoder, settings["model"],
+            (for_model, for_sampler, for_threshold), (cell.dataset, cell.seed, *split),
+        )  # fmt: skip
+        predict = train_arm(cell.method, training, lambda given: _check_leak(given, Z, Z_test))
         seconds = time.perf_counter() - started
-        predicted, probabilities = predict(Z_test)
+        predicted, probabilities = predict()
         rare = smallest_class(self.data.y)
         return {
             "metrics": scores(y_test, predicted, probabilities, rare),
             "curves": curves(y_test == rare, probabilities[:, rare]),
+            "said": {
+                "rows": test[:_KEPT].tolist(),
+                "rare": np.round(probabilities[:_KEPT, rare], 4).tolist(),
+            },
             "seconds": {"fit": round(seconds, 3)},
             "rows": {
                 "train": np.bincount(y, minlength=n_classes).tolist(),
                 "test": np.bincount(y_test, minlength=n_classes).tolist(),
             },
         }
-
-
-class _Resample(BaseEstimator):  # type: ignore[misc]
-    """A sampler that does what a function does."""
-
-    def __init__(self, how: Resampler) -> None:
-        self.how = how
-
-    def fit_resample(self, X: Floats, y: Codes) -> tuple[Floats, Codes]:
-        return self.how(X, y)
-
-
-def _guarded(sampler: Any, encoder: NumericEncoder, X: Any, Z_test: Floats) -> Resampler:
-    """Let a sampler resample, and look whether it gives rows that it must not know.
-
-    A sampler that knows kinds of columns sees the table itself, another one its numbers.
-    """
-
-    def resample(Z: Floats, y: Codes) -> tuple[Floats, Codes]:
-        if "column_types" in sampler.get_params():
-            sampler.set_params(column_types=encoder.column_types)
-            X_new, y_new = sampler.fit_resample(X, y)
-            Z_new = encoder.transform(X_new)
-        else:
-            Z_new, y_new = sampler.fit_resample(Z, y)
-        _check_leak(Z_new, Z, Z_test)
-        return np.asarray(Z_new, np.float64), np.asarray(y_new)
-
-    return resample
 
 
 def _check_leak(given: Floats, known: Floats, hidden: Floats) -> None:
@@ -163,53 +107,3 @@ def _keys_in_order(rows: Floats) -> list[bytes]:
 
 def _keys(rows: Floats) -> set[bytes]:
     return set(_keys_in_order(rows))
-
-
-def _plain(fitted: Any) -> Predict:
-    if not hasattr(fitted, "predict_proba"):
-        raise NotApplicableError("the classifier gives no probabilities (predict_proba).")
-    return lambda Z: (fitted.predict(Z), fitted.predict_proba(Z))
-
-
-def _tuned(estimator: Any, Z: Floats, y: Codes, groups: Codes | None, seed: int) -> Predict:
-    """Train as always, and choose the threshold by cross-validation among the training rows.
-
-    Of several classes, each probability is divided by the share of its class instead.
-    """
-    fitted = clone(estimator).fit(Z, y)
-    _plain(fitted)
-    if int(y.max()) > 1:
-        shares = np.bincount(y) / len(y)
-        return lambda Z: ((fitted.predict_proba(Z) / shares).argmax(1), fitted.predict_proba(Z))
-    rare = smallest_class(y)
-    score = np.empty(len(y))
-    folds = min(_INNER, int(np.bincount(y).min()))
-    if folds < 2:
-        raise DataError("a threshold can be tuned only with two training rows of every class.")
-    for train, test in stratified_folds(folds, groups, seed).split(Z, y, groups):
-        if len(np.unique(y[train])) < 2:
-            raise DataError("there are too few groups with the rare class to tune a threshold.")
-        score[test] = clone(estimator).fit(Z[train], y[train]).predict_proba(Z[test])[:, rare]
-    threshold = best_threshold((y == rare).astype(np.int64), score)
-
-    def predict(Z: Floats) -> tuple[Codes, Floats]:
-        said = fitted.predict_proba(Z)
-        return np.where(said[:, rare] >= threshold, rare, 1 - rare), said
-
-    return predict
-
-
-def _weighted(estimator: Any, Z: Floats, y: Codes) -> Predict:
-    """Train with weights that make all classes count alike; correct the probabilities for it."""
-    name, model = estimator.steps[-1]
-    if "class_weight" in model.get_params():
-        fitted = estimator.set_params(**{f"{name}__class_weight": "balanced"}).fit(Z, y)
-    elif has_fit_parameter(model, "sample_weight"):
-        weights = compute_sample_weight("balanced", y)
-        fitted = estimator.fit(Z, y, **{f"{name}__sample_weight": weights})
-    else:
-        raise NotApplicableError(f"{type(model).__name__} takes no weights.")
-    _plain(fitted)
-    shares = np.bincount(y) / len(y)
-    even = np.full(len(shares), 1 / len(shares))
-    return lambda Z: (fitted.predict(Z), correct_priors(fitted.predict_proba(Z), shares, even))

@@ -43,7 +43,7 @@ from mgvae.common.rows import EncodedRows, Positions, block_sizes
 from mgvae.common.runtime import build, torch_generator
 from mgvae.errors import CollapseError, CollapseWarning, ParameterError
 from mgvae.methods.cvae import batches, one_hot
-from mgvae.methods.method import DataLayout, Job, Learned, Made, RowGenerator
+from mgvae.methods.method import DataLayout, Job, Learned, Made, NoRows, RowGenerator
 from mgvae.methods.settings import (
     COUNT,
     POSITIVE,
@@ -173,7 +173,7 @@ class ConditionalGAN:
 
 
 @dataclass(frozen=True)
-class _Adversarial:
+class _Adversarial(NoRows):
     """The generator under one class."""
 
     gan: "GAN"

@@ -26,7 +26,7 @@ from torch.nn import functional
 
 from mgvae.common.rows import EncodedRows, Positions, block_sizes
 from mgvae.common.runtime import build, torch_generator
-from mgvae.methods.method import DataLayout, Job, Learned, Made, RowGenerator
+from mgvae.methods.method import DataLayout, Job, Learned, Made, NoRows, RowGenerator
 from mgvae.methods.mgvae.generation import DecoderOutput
 from mgvae.methods.mgvae.learning import adam
 from mgvae.methods.settings import (
@@ -135,7 +135,7 @@ class ConditionalVAE:
 
 
 @dataclass(frozen=True)
-class _Conditional:
+class _Conditional(NoRows):
     """The model under one class."""
 
     vae: VAE

@@ -6,7 +6,7 @@ made of its settings, which are complete: no value is ``"auto"`` any more.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 import torch
@@ -26,7 +26,9 @@ __all__ = [
     "Learned",
     "Made",
     "Method",
+    "NoRows",
     "RowGenerator",
+    "Side",
     "Unvaried",
     "Workers",
     "kept_of",
@@ -100,6 +102,26 @@ class RowGenerator(Protocol):
 
     def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
         """Return the model, and the tensors that a model file holds besides."""
+
+    @property
+    def reveals(self) -> "Sequence[Side]":
+        """Whose rows can be worked out from what is stored."""
+
+    def without_rows(self) -> "RowGenerator":
+        """Return a generator of the same class that reveals no rows."""
+
+
+Side = Literal["majority", "class"]
+
+
+class NoRows:
+    """A generator that is its model alone."""
+
+    reveals: Sequence[Side] = ()
+
+    def without_rows(self) -> Self:
+        """Return the generator as it is."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -231,7 +253,7 @@ class Method(Protocol):
 
 
 @dataclass(frozen=True)
-class Unvaried:
+class Unvaried(NoRows):
     """What generates rows when no column varies: there is nothing to learn."""
 
     majority: Positions

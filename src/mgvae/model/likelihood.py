@@ -61,6 +61,12 @@ class Likelihood(nn.Module):
         gaussian = any(block.likelihood == "gaussian" for block in self.blocks)
         self.log_variance = nn.Parameter(torch.zeros(self.width)) if gaussian else None
 
+    @property
+    def numeric(self) -> Tensor:
+        """1 for every output that is a number, 0 for those of categories and flags."""
+        parts = [torch.full((block.width,), float(not block.discrete)) for block in self.blocks]
+        return torch.cat(parts) if parts else torch.empty(0)
+
     def initialise(self, generator: torch.Generator) -> None:  # noqa: ARG002
         """Start with unit variances."""
         if self.log_variance is not None:

@@ -34,7 +34,7 @@ class InMemory:
         self.name = name
         self.n_rows = 0
         self._contents: Any = None
-        self._one_hot = False
+        self._n_columns = 0
 
     @property
     def example(self) -> Any:
@@ -44,7 +44,7 @@ class InMemory:
     def observe(self, samples: Samples) -> tuple[NDArray[Any], NDArray[Any]]:
         """Fit the codec; return the labels, sorted, and the class of every row among them."""
         self._contents = samples.read(self.sample)
-        labels, self._one_hot = read_target(self.y, self.name)
+        labels, self._n_columns = read_target(self.y, self.name)
         check_consistent_length(self.sample, labels)
         self.n_rows = len(labels)
         classes, codes = np.unique(labels, return_inverse=True)
@@ -60,7 +60,7 @@ class InMemory:
     ) -> tuple[Any, Any]:
         """Return X and y with new samples below, whose classes are given by their codes."""
         labels = classes[codes]
-        if self._one_hot:
-            labels = np.eye(len(classes), dtype=np.int64)[codes]
+        if self._n_columns:
+            labels = np.eye(self._n_columns, dtype=np.int64)[labels]
         X = samples.append(self.sample, new)
         return X, append_labels(self.y, labels, X)

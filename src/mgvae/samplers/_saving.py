@@ -11,18 +11,24 @@ __all__ = ["Saving"]
 class Saving:
     """What saves a sampler to a file and loads it again."""
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, without_rows: bool | None = None) -> None:
         """Write the fitted sampler to a model file.
 
-        The file is one safetensors file: the networks' weights, the latent means of the majority's
-        rows, and as JSON the parameters and what the columns are. It holds levels, ranges
-        and example texts of columns, and with ``generation="bridge"``, the default for tables, the
-        minority's rows can be worked out from it: see ``docs/models.md`` before sharing one.
+        The file is one safetensors file: the networks' weights, blurred latent means of the
+        majority's rows, and as JSON the parameters and what the columns are. It holds levels,
+        ranges and example texts of columns. With ``generation="bridge"``, the default for tables,
+        new rows start from the minority's rows, so these can be worked out from the file: see
+        ``docs/models.md`` before sharing one.
 
         Parameters
         ----------
         path : path
             Where the file shall be. A file that is there is replaced, in one step.
+        without_rows : bool or None
+            True stores, in the place of rows that new ones start from, others that are drawn from
+            the model. The loaded sampler makes other rows than this one, a little less like the
+            minority's. False stores all that the sampler has. None is like False, with a
+            :class:`mgvae.errors.DisclosureWarning` if rows can be worked out from the file.
 
         Examples
         --------
@@ -34,13 +40,13 @@ class Saving:
         >>> sampler = MGVAE(random_state=0, pretrain_steps=50, finetune_steps=50).fit(X, y)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder, "model.safetensors")
-        ...     sampler.save(path)
+        ...     sampler.save(path, without_rows=False)
         ...     again = MGVAE.load(path)
         >>> made, remade = (s.generate(5, label=1, random_state=0) for s in (sampler, again))
         >>> bool((made == remade).all())
         True
         """
-        save_sampler(cast(Any, self), path)
+        save_sampler(cast(Any, self), path, without_rows)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from imblearn.utils import check_target_type
 from numpy.typing import NDArray
+from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 
 from mgvae.errors import DataError
@@ -12,13 +13,15 @@ from mgvae.errors import DataError
 __all__ = ["read_target", "refuse_missing"]
 
 
-def read_target(y: Any, name: str, *, declared: bool = False) -> tuple[NDArray[Any], bool]:
-    """Return y as a 1-D array of labels, and whether it came as one column per class.
+def read_target(y: Any, name: str, *, declared: bool = False) -> tuple[NDArray[Any], int]:
+    """Return y as a 1-D array of labels, and as how many columns it came, if one per class.
 
-    What is declared to be classes need not look so.
+    Labels of such columns are their positions. What is declared to be classes need not look so.
     """
     if y is None:
         raise DataError(f"{name} requires y to be passed, but the target y is None.")
+    if issparse(y):
+        raise DataError("y is a sparse matrix. Give it as an array: y.toarray().")
     if not isinstance(y, np.ndarray | list) and hasattr(y, "to_numpy"):
         y = np.asarray(y) if type(y).__module__ == "pyarrow.lib" else y.to_numpy()
     values = np.asarray(y, dtype=object).ravel().tolist()
@@ -31,14 +34,25 @@ def read_target(y: Any, name: str, *, declared: bool = False) -> tuple[NDArray[A
         raise DataError(f"y mixes labels of the types {sorted(kinds)}. Use one type.")
     if not declared:
         check_classification_targets(y)
+    columns = 0
+    if isinstance(y, list) and np.ndim(y) == 2:
+        y = np.asarray(y)
     labels, one_vs_all = check_target_type(y, indicate_one_vs_all=True)
     labels = np.asarray(labels)
+    if one_vs_all:
+        columns = np.shape(y)[1]
+        nowhere = int((np.asarray(y).sum(1) == 0).sum())
+        if nowhere:
+            raise DataError(
+                f"y has a column for each class, and {nowhere} rows are of none. Drop these rows, "
+                "or give them a class of their own."
+            )
     if len(np.unique(labels)) < 2:
         raise DataError(
             f"y holds one class only ({labels[0]!r}), and the target needs to have more than 1 "
             "class to be balanced. Check that y is the right column."
         )
-    return labels, bool(one_vs_all)
+    return labels, columns
 
 
 def refuse_missing(n: int) -> None:

@@ -16,19 +16,29 @@ from mgvae.codec import TableCodec, plain
 from mgvae.common.atomic import atomic_write, check_writable
 from mgvae.common.tensor_file import ModelFile, read_stream, to_bytes
 from mgvae.common.version import __version__
-from mgvae.errors import CodecWarning, ModelFileError, ParameterError, Setting
+from mgvae.errors import (
+    CodecWarning,
+    DisclosureWarning,
+    ModelFileError,
+    ParameterError,
+    Setting,
+)
 from mgvae.methods.settings import as_plain
 from mgvae.storage._plain import hoist, store_settings
 from mgvae.storage._read import SCHEMA_VERSION, Sampler, revive
 from mgvae.storage._state import FittedState
 from mgvae.storage._templates import describe_template, same_template
 
-__all__ = ["pack", "save_sampler"]
+__all__ = ["pack", "revealed", "save_sampler"]
 
 
-def save_sampler(sampler: Sampler, path: str | os.PathLike[str]) -> None:
+def save_sampler(
+    sampler: Sampler, path: str | os.PathLike[str], without_rows: bool | None = None
+) -> None:
     """Write a fitted sampler; what is written is known to load again."""
     check_is_fitted(sampler, "classes_")
+    if not isinstance(without_rows, bool | None):
+        raise ParameterError(f"without_rows must be True, False or None; got {without_rows!r:.60}.")
     check_writable(path)
     if sampler.state_.predicates:
         words = " holds functions, which a model file cannot hold: rows that are made with the file"
@@ -36,7 +46,9 @@ def save_sampler(sampler: Sampler, path: str | os.PathLike[str]) -> None:
             CodecWarning(Setting("constraints"), f"{words} will not be checked by them."),
             stacklevel=3,
         )
-    content = to_bytes(pack(sampler))
+    if without_rows is None:
+        _warn_of_rows(sampler.state_, path)
+    content = to_bytes(pack(sampler, without_rows=bool(without_rows)))
     try:
         file = read_stream(io.BytesIO(content), len(content))
         again = revive(file, {type(sampler).__name__: type(sampler)}).sampler
@@ -51,7 +63,38 @@ def save_sampler(sampler: Sampler, path: str | os.PathLike[str]) -> None:
         target.write(content)
 
 
-def pack(sampler: Sampler) -> ModelFile:
+def _warn_of_rows(state: FittedState, path: str | os.PathLike[str]) -> None:
+    """Say whose rows can be worked out from the file, if any can."""
+    whose = revealed(state)
+    if whose:
+        warnings.warn(
+            DisclosureWarning(
+                f"the rows of class {', '.join(whose):.200} can be worked out from "
+                f"{os.fspath(path)}: new rows start from them. To share the model, save it with ",
+                Setting("without_rows", True),
+                ".",
+            ),
+            stacklevel=4,
+        )
+
+
+def revealed(state: FittedState) -> list[str]:
+    """Return the names of the classes whose rows can be worked out from a file of this state.
+
+    Parameters
+    ----------
+    state : FittedState
+        A fitted sampler's.
+    """
+    codes = {
+        code if side == "class" else state.layout.majority
+        for code, generator in state.generators.items()
+        for side in generator.reveals
+    }
+    return [state.layout.names[code] for code in sorted(codes)]
+
+
+def pack(sampler: Sampler, *, without_rows: bool = False) -> ModelFile:
     """Return a fitted sampler as tensors and plain data."""
     state = sampler.state_
     tensors: dict[str, Tensor] = {}
@@ -59,7 +102,8 @@ def pack(sampler: Sampler) -> ModelFile:
     generators = []
     codec = hoist(state.samples.codec.to_dict(), tensors)
     for code, generator in state.generators.items():
-        model, besides = generator.stored()
+        kept = generator.without_rows() if without_rows else generator
+        model, besides = kept.stored()
         if model is not None and not any(model is known for known in models):
             models.append(model)
         place = next((i for i, known in enumerate(models) if known is model), None)

@@ -3,18 +3,24 @@ r"""The bridge: new rows between a minority row and the majority.
 Translation makes a row from a majority row alone; after few minority rows, its decoder knows little
 of what makes them special. A bridge starts from a real minority row m, goes some way to an exemplar
 n that is drawn by the mixture's responsibilities (``exemplars_near``), and
-takes over what no code holds: the row's own residual, and a difference between majority rows,
+takes over what no code holds: the row's own residual, and how majority rows differ near n,
 
 .. math:: z = u_m + a (c_n - u_m) + 0.3\, \tau \sigma_m \epsilon, \qquad
-          x^- = f(z) + [x_m - f(u_m)] + b (x_k - x_n),
+          x^- = f(z) + [x_m - f(u_m)] + b\, d_n, \qquad
+          d_n = \sum_k w_k (x_k - x_n) + 0.1\, \eta,
 
 where :math:`f` is the decoder's mean, k one of the ten majority rows nearest to n in the latent
-space, :math:`a \sim U(0, 0.5)` and :math:`b \sim U(0, 0.75)`. The means of categories and flags are
-probabilities, from which the row is drawn.
+space, :math:`w_k \sim N(0, 1/10)`, :math:`a \sim U(0, 0.5)` and :math:`b \sim U(0, 0.75)`. The
+means of categories and flags are probabilities, from which the row is drawn.
+
+The difference :math:`d_n` has the second moments of a difference between neighbours, but it is
+none: chains of differences would give the rows back to whoever has the model. Therefore also the
+noise :math:`\eta`, in standard deviations of each number, and therefore :math:`c_n` is not the
+latent mean itself but ``blurred``. Both are drawn once, when the bridge is built.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -23,13 +29,24 @@ from torch import Tensor
 from mgvae.codec import Span
 from mgvae.common.rows import BLOCK, MATRIX, EncodedRows, Positions, gather
 from mgvae.common.runtime import torch_generator
-from mgvae.methods.mgvae.generation import decode, latent_means
+from mgvae.methods.mgvae.generation import blurred, decode, latent_means, secret_seeds
+from mgvae.model.likelihood import Likelihood
 from mgvae.model.vae import VAE
 
-__all__ = ["MOST_GUIDES", "NEIGHBOURS", "Bridge", "build_bridge", "cross", "nearest"]
+__all__ = [
+    "MOST_GUIDES",
+    "NEIGHBOURS",
+    "Bridge",
+    "build_bridge",
+    "cross",
+    "nearest",
+    "without_rows",
+]
 
-MOST_GUIDES = 4096  # pairs of majority rows whose differences are kept
+MOST_GUIDES = 4096  # majority rows of which a difference is kept
 NEIGHBOURS = 10  # of a majority row, to which differences are taken
+RESOLUTION = 0.1  # noise on the numbers of a difference, in standard deviations
+_PIECE = 256  # guides whose differences are worked out at once
 _APPROACH, _BORROWED, _NOISE = 0.5, 0.75, 0.3  # largest a, largest b, and the factor on sigma
 
 
@@ -44,9 +61,9 @@ class Bridge:
     residuals : Tensor of shape (M, width)
         What the decoder's mean lacks of every minority row; 0 where the cell is missing.
     centres : Tensor of shape (G, d)
-        Latent means of majority rows, the guides.
+        Latent means of majority rows, the guides, blurred.
     differences : Tensor of shape (G, width)
-        From each guide to a majority row near it; 0 where a cell is missing.
+        How majority rows near each guide differ from it; 0 where a cell is missing.
     guides : ndarray of int of shape (G,)
         Which majority rows the guides are.
     """
@@ -93,28 +110,100 @@ def build_bridge(
     device = vae.log_variance.device
     n = min(len(majority), MOST_GUIDES)
     kept = np.sort(rng.choice(len(majority), n, replace=False))
+    x = rows.take(majority[kept])
+    for_blur, for_weights = secret_seeds(seeds, x).spawn(2)
     others = latent_means(vae, rows, majority[kept])
     near = nearest(others, others, min(NEIGHBOURS, n - 1), same=True)
     times = max(1, min(near.shape[1], MOST_GUIDES // n))
     guides = np.repeat(np.arange(n), times)
-    neighbours = guides
-    if near.shape[1]:
-        columns = rng.permuted(np.tile(np.arange(near.shape[1]), (n, 1)), axis=1)[:, :times]
-        neighbours = near[guides, columns.ravel()]
-
     anchors = [
         _anchor(vae, rows.take(minority[start : start + BLOCK]).to(device), spans)
         for start in range(0, len(minority), BLOCK)
     ]
     means, deviations, residuals = (torch.cat(parts) for parts in zip(*anchors, strict=True))
-    x_n, x_k = rows.take(majority[kept[guides]]), rows.take(majority[kept[neighbours]])
     return Bridge(
         means,
         deviations,
         residuals,
-        others[torch.from_numpy(guides)],
-        (x_k - x_n) * _present(x_n, spans) * _present(x_k, spans),
+        blurred(vae, others, for_blur)[torch.from_numpy(guides)],
+        _differences(vae.likelihood, x, guides, near, spans, for_weights),
         kept[guides],
+    )
+
+
+def _differences(
+    likelihood: Likelihood,
+    x: Tensor,
+    guides: Positions,
+    near: Positions,
+    spans: Sequence[Span],
+    seeds: np.random.SeedSequence,
+) -> Tensor:
+    """Return the d of each guide, from all guides' rows and the places of their neighbours."""
+    present = _present(x, spans)
+    weigh = _Weights(likelihood.numeric, RESOLUTION * x.std(0, correction=0), seeds)
+    made = []
+    for start in range(0, len(guides), _PIECE):
+        n = torch.from_numpy(guides[start : start + _PIECE])
+        k = torch.from_numpy(near)[n]
+        apart = (x[k] - x[n, None]) * present[k] * present[n, None]
+        made.append(weigh(apart) * present[n])
+    return torch.cat(made)
+
+
+class _Weights:
+    """Sums of rows with random weights, and noise on the numbers.
+
+    Numbers and categories have weights of their own: from categories, which are few, weights might
+    be worked out.
+    """
+
+    def __init__(self, numeric: Tensor, noise: Tensor, seeds: np.random.SeedSequence) -> None:
+        self.numeric, self.noise = numeric, noise
+        self.generator = torch_generator(seeds)
+
+    def __call__(self, rows: Tensor) -> Tensor:
+        """Return one sum for each of the groups (G, K, width), with the groups' second moments."""
+        groups, k, width = rows.shape
+        weights = torch.randn(2, groups, k, generator=self.generator) / max(1, k) ** 0.5
+        numbers, others = torch.einsum("tgk,gkw->tgw", weights, rows)
+        noise = torch.randn(groups, width, generator=self.generator)
+        return torch.where(self.numeric > 0, numbers + self.noise * noise, others)
+
+
+@torch.no_grad()
+def without_rows(vae: VAE, bridge: Bridge) -> Bridge:
+    """Return a bridge whose anchors are no rows of the minority.
+
+    Latent means are blurred as those of the guides, deviations are those of the whole class, and
+    residuals are sums over the ten nearest rows and the row itself with random weights, as the
+    differences are. A class of no more than ten rows has noise in their place, with the deviations
+    of its residuals.
+
+    Parameters
+    ----------
+    vae : VAE
+        The model of the minority class.
+    bridge : Bridge
+        What :func:`build_bridge` gave.
+    """
+    secret = torch.cat([bridge.means, bridge.residuals], 1)
+    for_blur, for_weights = secret_seeds(np.random.SeedSequence(0), secret).spawn(2)
+    numeric, n = vae.likelihood.numeric, len(bridge.means)
+    deviation = bridge.residuals.std(0, correction=0)
+    if n > NEIGHBOURS:
+        near = nearest(bridge.means, bridge.means, NEIGHBOURS + 1)
+        weigh = _Weights(numeric, RESOLUTION * deviation, for_weights)
+        pieces = [torch.from_numpy(near[start : start + _PIECE]) for start in range(0, n, _PIECE)]
+        residuals = torch.cat([weigh(bridge.residuals[piece]) for piece in pieces])
+    else:
+        noise = torch.randn(bridge.residuals.shape, generator=torch_generator(for_weights))
+        residuals = numeric * deviation * noise
+    return replace(
+        bridge,
+        means=blurred(vae, bridge.means, for_blur),
+        deviations=bridge.deviations.mean(0).repeat(n, 1),
+        residuals=residuals,
     )
 
 

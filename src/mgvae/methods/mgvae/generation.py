@@ -12,8 +12,15 @@ are better drawn by a minority row. With the latent mean :math:`u_m` of a random
 .. math:: p(n \mid m) \propto \exp(-|u_m - c_n|^2 / 2s^2) .
 
 The *bridge* of :mod:`mgvae.methods.mgvae.bridge` also starts from there.
+
+A sampler keeps no latent mean of a majority row: where a code is as long as a row, the row could be
+worked out from it. It keeps :func:`blurred` ones, :math:`\tilde c = c + \rho s \epsilon` with
+:math:`\rho = 0.5`, drawn once. With noise of :math:`\sqrt{\tau^2 - \rho^2}\, s` around them, the
+code of a new row has exactly the distribution above. Whoever has the model can guess
+``random_state``, so :func:`secret_seeds` decide the noise.
 """
 
+import hashlib
 from typing import Literal
 
 import numpy as np
@@ -26,18 +33,22 @@ from mgvae.model.prior import responsibilities
 from mgvae.model.vae import VAE, elbo
 
 __all__ = [
+    "BLUR",
     "DecoderOutput",
+    "blurred",
     "decode",
     "draw_anchors",
     "exemplars_near",
     "generate",
     "latent_means",
     "plausibility",
+    "secret_seeds",
     "translate",
 ]
 
 DecoderOutput = Literal["mean", "sample"]
 
+BLUR = 0.5  # of a majority row's latent mean, in the deviations s of the prior's components
 _CACHED = 2**18  # responsibilities that are worked out at once: a processor's cache holds them
 _PIECE = 2**12  # rows that pass through a decoder at once, for the same reason
 _MOST_ANCHORS = 2**14  # of one call, whose responsibilities for all exemplars are worked out
@@ -67,6 +78,52 @@ def latent_means(vae: VAE, rows: EncodedRows, positions: Positions) -> Tensor:
         for start in range(0, len(positions), BLOCK)
     ]
     return torch.cat(means) if means else torch.empty(0, vae.latent_size)
+
+
+def secret_seeds(seeds: np.random.SeedSequence, x: Tensor) -> np.random.SeedSequence:
+    """Mix seeds with rows, so that only who knows all of the rows can draw the same numbers.
+
+    Parameters
+    ----------
+    seeds : numpy.random.SeedSequence
+        From ``random_state``.
+    x : Tensor
+        Numbers that a model file does not hold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import torch
+    >>> root, x = np.random.SeedSequence(0), torch.ones(2, 2)
+    >>> draws = [secret_seeds(root, x * k).generate_state(1) for k in (1, 1, 2)]
+    >>> bool(draws[0] == draws[1]), bool(draws[0] == draws[2])
+    (True, False)
+    """
+    digest = hashlib.sha256(x.contiguous().numpy().tobytes()).digest()
+    words = np.frombuffer(digest, "<u4").tolist()
+    return np.random.SeedSequence([*seeds.generate_state(4).tolist(), *words])
+
+
+@torch.no_grad()
+def blurred(vae: VAE, centres: Tensor, seeds: np.random.SeedSequence) -> Tensor:
+    """Add noise to latent means of majority rows, from which the rows could be worked out.
+
+    Parameters
+    ----------
+    vae : VAE
+        The model.
+    centres : Tensor of shape (n, d)
+        Latent means.
+    seeds : numpy.random.SeedSequence
+        Decides the noise.
+
+    Returns
+    -------
+    blurred : Tensor of shape (n, d)
+        On the CPU.
+    """
+    noise = torch.randn(centres.shape, generator=torch_generator(seeds))
+    return centres + BLUR * torch.exp(0.5 * vae.log_variance).cpu() * noise
 
 
 def decode(vae: VAE, z: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """What an MGVAE generates with: one of three ways, for one class."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -9,16 +9,19 @@ import torch
 from torch import Tensor, nn
 
 from mgvae.common.rows import MemoryRows, Positions, gather
-from mgvae.errors import DataError
-from mgvae.methods.method import Made, RowGenerator, kept_of
-from mgvae.methods.mgvae.bridge import Bridge, cross, nearest
+from mgvae.errors import DataError, ParameterError
+from mgvae.methods.method import Made, RowGenerator, Side, kept_of
+from mgvae.methods.mgvae.bridge import Bridge, cross, nearest, without_rows
 from mgvae.methods.mgvae.generation import (
+    BLUR,
     DecoderOutput,
+    blurred,
     draw_anchors,
     exemplars_near,
     generate,
     latent_means,
     plausibility,
+    secret_seeds,
     translate,
 )
 from mgvae.model.vae import VAE
@@ -27,13 +30,16 @@ __all__ = ["Crosser", "GenerationMode", "Manner", "Translator", "revive_generato
 
 GenerationMode = Literal["translate", "responsibility", "bridge"]
 
-_BRIDGE = (
-    "anchor_means",
-    "anchor_deviations",
-    "anchor_residuals",
-    "guide_centres",
-    "guide_differences",
-)
+_ANCHORS: dict[bool, tuple[str, ...]] = {
+    True: ("anchor_means", "anchor_deviations", "anchor_residuals"),
+    False: ("drawn_means", "drawn_deviations", "drawn_residuals"),
+}
+_GUIDES: dict[bool, tuple[str, ...]] = {
+    True: ("guide_centres", "guide_differences"),
+    False: ("blurred_guides", "drawn_differences"),
+}
+"""Names of a bridge's tensors, by whether rows can be worked out from them."""
+
 _SCORED = 512  # exemplars against which the plausibility of new rows is judged
 
 
@@ -63,11 +69,15 @@ class Translator:
     Attributes
     ----------
     centres : Tensor of shape (N, d)
-        Latent means of the majority's rows.
+        Latent means of the majority's rows, blurred.
     majority : ndarray of int
         Their positions.
     anchors : Tensor of shape (M, d) or None
-        Latent means of the minority's rows, near which exemplars are drawn; None draws uniformly.
+        Latent means of the minority's rows, blurred, near which exemplars are drawn; None draws
+        uniformly.
+    is_blurred : bool
+        Whether they are, which those of model files of earlier versions are not, nor those of a
+        temperature below the blur.
     """
 
     vae: VAE
@@ -75,6 +85,7 @@ class Translator:
     majority: Positions
     anchors: Tensor | None
     manner: Manner
+    is_blurred: bool
 
     def generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
         """Return ``n`` new rows."""
@@ -87,7 +98,7 @@ class Translator:
                 self.centres,
                 n,
                 seeds,
-                temperature=self.manner.temperature,
+                temperature=self._remaining,
                 decoder_output=self.manner.decoder_output,
             )
             return Made(
@@ -98,20 +109,29 @@ class Translator:
         anchors = draw_anchors(len(self.anchors), n, rng)
         log_variance = self.vae.log_variance.cpu()
         sources = exemplars_near(self.anchors, anchors, self.centres, log_variance, rng)
-        encoded = self._translate(self.centres[torch.from_numpy(sources)], for_noise)
+        centres = self.centres[torch.from_numpy(sources)]
+        encoded = self._translate(centres, for_noise, self._remaining)
         return Made(encoded, self.majority[sources])
 
     def translate(self, encoded: Tensor, seeds: np.random.SeedSequence) -> Tensor:
         """Return one encoded row for each encoded majority row."""
         centres = latent_means(self.vae, MemoryRows(encoded), np.arange(len(encoded)))
-        return self._translate(centres, seeds)
+        return self._translate(centres, seeds, self.manner.temperature)
 
-    def _translate(self, centres: Tensor, seeds: np.random.SeedSequence) -> Tensor:
+    @property
+    def _remaining(self) -> float:
+        """The temperature of the noise that blurred centres lack."""
+        blur = BLUR if self.is_blurred and self.vae.prior == "majority" else 0.0
+        return float(np.sqrt(max(0.0, self.manner.temperature**2 - blur**2)))
+
+    def _translate(
+        self, centres: Tensor, seeds: np.random.SeedSequence, temperature: float
+    ) -> Tensor:
         return translate(
             self.vae,
             centres,
             seeds,
-            temperature=self.manner.temperature,
+            temperature=temperature,
             decoder_output=self.manner.decoder_output,
         )
 
@@ -122,10 +142,27 @@ class Translator:
 
     def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
         """Return the model, and the tensors that a model file holds besides."""
-        tensors = {"centres": self.centres}
+        tensors = {"blurred_centres" if self.is_blurred else "centres": self.centres}
         if self.anchors is not None:
-            tensors["anchors"] = self.anchors
+            tensors["blurred_anchors" if self.is_blurred else "anchors"] = self.anchors
         return self.vae, tensors
+
+    @property
+    def reveals(self) -> Sequence[Side]:
+        """Whose rows can be worked out: where a code is as long as a row, from the code."""
+        if self.is_blurred or self.vae.prior == "standard":
+            return ()
+        return ("majority",) if self.anchors is None else ("majority", "class")
+
+    def without_rows(self) -> "Translator":
+        """Return a generator with blurred latent means."""
+        if not self.reveals:
+            return self
+        seeds = secret_seeds(np.random.SeedSequence(0), self.centres).spawn(2)
+        centres, anchors = blurred(self.vae, self.centres, seeds[0]), self.anchors
+        if anchors is not None:
+            anchors = blurred(self.vae, anchors, seeds[1])
+        return replace(self, centres=centres, anchors=anchors, is_blurred=True)
 
 
 @dataclass(frozen=True)
@@ -138,6 +175,9 @@ class Crosser:
         Positions of the bridge's minority rows.
     majority : ndarray of int
         Positions of the bridge's guides.
+    reveals : sequence of {"majority", "class"}
+        Whose rows can be worked out from the bridge: those of the class, which it starts from. In
+        model files of earlier versions the majority's too.
     """
 
     vae: VAE
@@ -145,6 +185,7 @@ class Crosser:
     minority: Positions
     majority: Positions
     manner: Manner
+    reveals: Sequence[Side] = ("class",)
 
     def generate(self, n: int, seeds: np.random.SeedSequence) -> Made:
         """Return ``n`` new rows."""
@@ -210,9 +251,19 @@ class Crosser:
     def stored(self) -> tuple[nn.Module | None, dict[str, Tensor]]:
         """Return the model, and the tensors that a model file holds besides."""
         bridge = self.bridge
-        parts = (bridge.means, bridge.deviations, bridge.residuals)
+        anchors = (bridge.means, bridge.deviations, bridge.residuals)
         guides = (bridge.centres, bridge.differences)
-        return self.vae, dict(zip(_BRIDGE, (*parts, *guides), strict=True))
+        names = _ANCHORS["class" in self.reveals] + _GUIDES["majority" in self.reveals]
+        return self.vae, dict(zip(names, (*anchors, *guides), strict=True))
+
+    def without_rows(self) -> "Crosser":
+        """Return a generator whose anchors are drawn, not rows of the class."""
+        if "majority" in self.reveals:
+            raise ParameterError(
+                "this model was saved by an earlier version of mgvae, and rows of the majority can "
+                "be worked out from it. Train it again to save it without rows."
+            )
+        return replace(self, bridge=without_rows(self.vae, self.bridge), reveals=())
 
 
 def _most_plausible(
@@ -242,21 +293,31 @@ def _most_plausible(
 def revive_generator(vae: VAE, tensors: Mapping[str, Tensor], manner: Manner) -> RowGenerator:
     """Undo ``stored``: which tensors there are says in which way they generate."""
     d, width = vae.latent_size, vae.likelihood.width
-    widths = {"anchor_residuals": width, "guide_differences": width}
     for name, tensor in tensors.items():
-        fits = tensor.dtype == torch.float32 and tensor.shape[1:] == (widths.get(name, d),)
-        if not fits or not len(tensor):
+        long = width if name.endswith(("residuals", "differences")) else d
+        if tensor.dtype != torch.float32 or tensor.shape[1:] != (long,) or not len(tensor):
             raise DataError(f"its {name.replace('_', ' ')} do not fit the model")
-    if "anchor_means" not in tensors:
-        if "centres" not in tensors:
-            raise DataError("it has no latent means of the majority")
-        centres = tensors["centres"]
-        return Translator(vae, centres, np.arange(len(centres)), tensors.get("anchors"), manner)
-    if set(tensors) != set(_BRIDGE):
-        raise DataError("its bridge is not complete")
-    means, deviations, residuals, centres, differences = (tensors[name] for name in _BRIDGE)
+    for exact_anchors, anchors in _ANCHORS.items():
+        for exact_guides, guides in _GUIDES.items():
+            if set(tensors) == {*anchors, *guides}:
+                sides: dict[Side, bool] = {"majority": exact_guides, "class": exact_anchors}
+                parts = [tensors[name] for name in (*anchors, *guides)]
+                return _revive_crosser(vae, parts, manner, [s for s, v in sides.items() if v])
+    is_blurred = "blurred_centres" in tensors
+    names = ("blurred_centres", "blurred_anchors") if is_blurred else ("centres", "anchors")
+    if not {names[0]} <= set(tensors) <= set(names):
+        raise DataError("the latent means that it generates from are not complete")
+    centres = tensors[names[0]]
+    majority = np.arange(len(centres))
+    return Translator(vae, centres, majority, tensors.get(names[1]), manner, is_blurred)
+
+
+def _revive_crosser(
+    vae: VAE, parts: Sequence[Tensor], manner: Manner, reveals: Sequence[Side]
+) -> Crosser:
+    means, deviations, residuals, centres, differences = parts
     if not len(means) == len(deviations) == len(residuals) or len(centres) != len(differences):
         raise DataError("the parts of its bridge do not fit each other")
     guides = np.arange(len(centres))
     bridge = Bridge(means, deviations, residuals, centres, differences, guides)
-    return Crosser(vae, bridge, np.arange(len(means)), guides, manner)
+    return Crosser(vae, bridge, np.arange(len(means)), guides, manner, reveals)

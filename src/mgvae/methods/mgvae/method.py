@@ -18,7 +18,7 @@ from mgvae.common.runtime import build, torch_generator
 from mgvae.methods.method import DataLayout, Job, Learned, RowGenerator
 from mgvae.methods.mgvae.bridge import build_bridge
 from mgvae.methods.mgvae.classes import ClassWork, Pretrained, finetune_classes
-from mgvae.methods.mgvae.generation import latent_means
+from mgvae.methods.mgvae.generation import BLUR, blurred, latent_means, secret_seeds
 from mgvae.methods.mgvae.generators import Crosser, Manner, Translator, revive_generator
 from mgvae.methods.mgvae.learning import Augmented, fisher_of_generated, pretrain
 from mgvae.methods.mgvae.settings import MGVAESettings
@@ -32,6 +32,7 @@ __all__ = ["MajorityGuided"]
 
 _MOST_CENTRES = 2**18  # majority rows that are translated; of more, so many are drawn,
 _MOST_ANCHORS = 2**16  # and likewise minority rows to start from
+_MIXED = 4096  # majority rows that decide the noise on latent means
 
 
 @dataclass(frozen=True)
@@ -146,9 +147,14 @@ class MajorityGuided:
             return Crosser(vae, bridge, minority, majority[bridge.guides], self._manner())
         if len(majority) > _MOST_CENTRES:
             majority = np.sort(rng.choice(majority, _MOST_CENTRES, replace=False))
-        anchors = latent_means(vae, job.rows, minority) if mode == "responsibility" else None
+        anchors = None
+        for_centres, for_anchors = secret_seeds(seeds, job.rows.take(majority[:_MIXED])).spawn(2)
+        if mode == "responsibility":
+            anchors = blurred(vae, latent_means(vae, job.rows, minority), for_anchors)
         centres = latent_means(vae, job.rows, majority)
-        return Translator(vae, centres, majority, anchors, self._manner())
+        if is_blurred := self.settings.temperature >= BLUR:
+            centres = blurred(vae, centres, for_centres)
+        return Translator(vae, centres, majority, anchors, self._manner(), is_blurred)
 
     def revive(
         self,

@@ -1,0 +1,283 @@
+"""Try to work the rows of a table out of a model file.
+
+The attacker has the file alone, and knows the library. Each attack gives candidates, rows in the
+units of the table; a row counts as recovered when a candidate is nearer than 0.05 standard
+deviations (root mean square over the columns). Rows of the same population that the model has never
+seen are looked for among the same candidates: what is found of them is chance.
+
+========== =======================================================================================
+chain      differences that occur with both signs join two rows; a tree of them gives all rows
+           but for one offset, which the ends of the columns' ranges and other knots fix
+fit        the same where differences are not exact: each is given to the pair of guides whose
+           decoded codes fit it best, and all are solved together by least squares
+decode     what the decoder makes of a latent code
+invert     the row that the encoder sends to a latent code, found by descent
+average    the codes of guides that lie close together, averaged, and decoded
+residual   a bridge's anchors: what the decoder makes of the code, and the residual
+========== =======================================================================================
+
+Each candidate is also tried with its numbers moved to the nearest values that the codec holds.
+
+    python benchmarks/recover_rows.py --seeds 3
+"""
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+from scipy.sparse.linalg import lsqr
+from scipy.spatial import cKDTree
+from scipy.stats import fisher_exact
+from torch import Tensor
+
+from mgvae import MGVAE
+
+NEAR = 0.05  # standard deviations
+CHANCE = 0.01  # that any finding of a run is one by chance
+SIZES = (100, 300, 800, 2000)
+N_MINORITY = 60
+N_COLUMNS = 8
+
+
+def main() -> int:
+    """Attack models of tables of several sizes, and print what was recovered."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--generation", nargs="+", default=["bridge", "translate"])
+    parser.add_argument("--without-rows", action="store_true", help="save the models so")
+    chosen = parser.parse_args()
+    sides = ("majority", "minority") if chosen.without_rows else ("majority",)
+    tries = len(chosen.sizes) * len(TABLES) * len(chosen.generation) * chosen.seeds * len(sides)
+    findings = 0
+    print(f"{'':34s}{'majority':>22s}{'minority':>22s}")
+    print(f"{'rows  columns     model      seed':34s}" + 2 * "  seen  unseen      p ")
+    for n in chosen.sizes:
+        for shape, table in TABLES.items():
+            for generation in chosen.generation:
+                for seed in range(chosen.seeds):
+                    found = attack(table, n, generation, seed, without_rows=chosen.without_rows)
+                    cells = "".join(
+                        f"{len(seen):6d}{len(unseen):8d}{beyond_chance(seen, unseen, size):8.3f}"
+                        for seen, unseen, size in found
+                    )
+                    print(f"{n:5d} {shape:11s} {generation:11s}{seed:4d}  {cells}", flush=True)
+                    told = found[: 2 if generation == "translate" else len(sides)]
+                    findings += sum(beyond_chance(*side) < CHANCE / tries for side in told)
+    print(f"{findings} findings: sides of {tries} of which more was found than chance gives")
+    return int(findings > 0)
+
+
+def independent(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Eight columns that know nothing of each other."""
+    return rng.normal(size=(n, N_COLUMNS))
+
+
+def related(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Eight columns that three hidden numbers decide but for a little noise."""
+    loads = np.random.default_rng(5).normal(size=(3, N_COLUMNS))
+    return rng.normal(size=(n, 3)) @ loads + 0.05 * rng.normal(size=(n, N_COLUMNS))
+
+
+def skewed(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Eight columns with a long tail, half of them rounded to cents."""
+    X = np.exp(independent(rng, n) + rng.normal(size=(n, 1)))
+    X[:, ::2] = np.round(X[:, ::2], 2)
+    return X
+
+
+TABLES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "independent": independent,
+    "related": related,
+    "skewed": skewed,
+}
+
+Found = tuple[np.ndarray, np.ndarray, int]
+
+
+def attack(
+    table: Callable[[np.random.Generator, int], np.ndarray], n: int, generation: str, seed: int,
+    **saving: Any,
+) -> list[Found]:  # fmt: skip
+    """Fit and save a model of a table; return what was found of the majority and the minority."""
+    rng = np.random.default_rng([seed, n])
+    rows, others = table(rng, 2 * n), 0.6 * table(rng, 2 * N_MINORITY)
+    X = np.concatenate([rows[:n], others[:N_MINORITY]])
+    y = np.repeat([0, 1], [n, N_MINORITY])
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.safetensors"
+        MGVAE(generation=generation, random_state=seed).fit(X, y).save(path, **saving)
+        majority, minority = candidates(MGVAE.load(path))
+    deviation = X.std(0)
+    return [
+        (
+            recovered(side[:size], found, deviation),
+            recovered(side[size:], found, deviation),
+            size,
+        )
+        for side, found, size in ((rows, majority, n), (others, minority, N_MINORITY))
+    ]
+
+
+def recovered(rows: np.ndarray, found: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+    """Return the positions of the rows that are among the candidates."""
+    scale = deviation * np.sqrt(rows.shape[1])
+    distance, _ = cKDTree(found / scale).query(rows / scale)
+    return np.flatnonzero(distance < NEAR)
+
+
+def beyond_chance(seen: np.ndarray, unseen: np.ndarray, n: int) -> float:
+    """Return the probability that as many more rows are found of those seen by chance."""
+    table = [[len(seen), n - len(seen)], [len(unseen), n - len(unseen)]]
+    return float(fisher_exact(table, alternative="greater").pvalue)
+
+
+def candidates(sampler: MGVAE) -> tuple[np.ndarray, np.ndarray]:
+    """Return what all attacks give for the majority and for the minority."""
+    (generator,) = sampler.state_.generators.values()
+    model, tensors = generator.stored()
+    vae: Any = model
+    held = {name.rpartition("_")[2]: tensor for name, tensor in tensors.items()}
+    guides = held["centres"] if "centres" in held else held["guides"]
+    distinct = torch.from_numpy(np.unique(guides.numpy(), axis=0))
+    majority = from_codes(vae, distinct)
+    if "differences" in held:
+        differences = held["differences"].double().numpy()
+        majority += chain(sampler, differences, guides.numpy(), majority[1].mean(0).numpy())
+        majority.append(fit(vae, differences, guides))
+    minority = [
+        row for name in ("anchors", "means") if name in held for row in from_codes(vae, held[name])
+    ]
+    if "residuals" in held:
+        minority.append(decoded(vae, held["means"]) + held["residuals"])
+    return rows_of(sampler, majority), rows_of(sampler, minority or majority)
+
+
+def from_codes(vae: Any, codes: Tensor) -> list[Tensor]:
+    """Return rows by ``decode``, ``invert`` and ``average``."""
+    found = [decoded(vae, codes), inverted(vae, codes)]
+    near = torch.cdist(codes, codes).topk(min(len(codes), 5), largest=False).indices
+    found += [decoded(vae, codes[near[:, :k]].mean(1)) for k in range(2, near.shape[1] + 1)]
+    return found
+
+
+@torch.no_grad()
+def decoded(vae: Any, codes: Tensor) -> Tensor:
+    """Return the decoder's means."""
+    means: Tensor = vae.likelihood.mean(vae.decoder(codes))
+    return means
+
+
+def inverted(vae: Any, codes: Tensor, steps: int = 300) -> Tensor:
+    """Return rows whose latent means are the codes, by descent from what the decoder gives."""
+    x = decoded(vae, codes).clone().requires_grad_(True)
+    optimiser = torch.optim.Adam([x], lr=0.05)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
+    for _ in range(steps):
+        optimiser.zero_grad()
+        (vae.mean(x) - codes).square().sum().backward()
+        optimiser.step()
+        schedule.step()
+    return x.detach()
+
+
+def chain(
+    sampler: MGVAE, differences: np.ndarray, centres: np.ndarray, middle: np.ndarray
+) -> list[Tensor]:
+    """Join differences that occur with both signs, and fix the offset by what the codec holds."""
+    _, guide = np.unique(centres, axis=0, return_inverse=True)
+    guide = guide.ravel()
+    distance, other = cKDTree(differences).query(-differences)
+    joined = (distance < 1e-4) & (guide != guide[other])
+    start, end, step = guide[joined], guide[other[joined]], differences[joined]
+    n = guide.max() + 1
+    graph = coo_matrix((np.ones(len(start)), (start, end)), (n, n)).tocsr()
+    steps = dict(zip(zip(start, end, strict=True), step, strict=True))
+    found = []
+    n_parts, part = connected_components(graph, directed=False)
+    for which in range(n_parts):
+        members = np.flatnonzero(part == which)
+        if len(members) < 10:
+            continue
+        order, before = breadth_first_order(graph, members[0], directed=False)
+        rows = np.zeros((n, differences.shape[1]))
+        for node in order[1:]:
+            last = before[node]
+            forward = steps.get((last, node))
+            rows[node] = rows[last] + (-steps[node, last] if forward is None else forward)
+        rows = rows[order]
+        offset = [fix(rows[:, j], scores) for j, scores in enumerate(held_scores(sampler))]
+        offsets = (np.array(offset), middle - rows.mean(0))
+        found += [torch.from_numpy(rows + by).float() for by in offsets]
+    return found
+
+
+def fit(vae: Any, differences: np.ndarray, centres: Tensor, weight: float = 0.05) -> Tensor:
+    """Solve for all guides' rows at once, from differences and from what the decoder gives."""
+    distinct, guide = np.unique(centres.numpy(), axis=0, return_inverse=True)
+    guide = guide.ravel()
+    codes = torch.from_numpy(distinct)
+    start = decoded(vae, codes).numpy().astype(float)
+    near = torch.cdist(codes, codes).topk(min(len(codes), 16), largest=False).indices.numpy()[:, 1:]
+    apart = start[near[guide]] - start[guide][:, None]
+    other = near[guide, np.square(apart - differences[:, None]).sum(2).argmin(1)]
+    n, pairs = len(codes), len(guide)
+    entry = np.arange(pairs)
+    matrix = coo_matrix(
+        (
+            np.concatenate([np.ones(pairs), -np.ones(pairs), np.full(n, weight)]),
+            (
+                np.concatenate([entry, entry, pairs + np.arange(n)]),
+                np.concatenate([other, guide, np.arange(n)]),
+            ),
+        )
+    ).tocsr()
+    wanted = np.concatenate([differences, weight * start])
+    columns = [lsqr(matrix, wanted[:, j])[0] for j in range(wanted.shape[1])]
+    return torch.from_numpy(np.column_stack(columns)).float()
+
+
+def fix(codes: np.ndarray, scores: np.ndarray, tried: int = 8) -> float:
+    """Return the offset that brings the codes of a column to the scores that the codec holds.
+
+    Scores are far apart at the ends of a range. The ends of the joined rows are set on some of
+    these, and what also fits the codes beside them is taken.
+    """
+    ends, held = np.sort(codes), np.concatenate([scores[: 2 * tried], scores[-2 * tried :]])
+    ends = np.concatenate([ends[:tried], ends[-tried:]])
+    starts = [*(scores[:tried] - ends[0]), *(scores[-tried:] - ends[-1])]
+    apart = np.array([np.abs(ends[:, None] + by - held).min(1) for by in starts])
+    by = starts[int(apart.mean(1).argmin())]
+    nearest = held[np.abs(ends[:, None] + by - held).argmin(1)]
+    return float(by + np.median(nearest - ends - by))
+
+
+def held_scores(sampler: MGVAE) -> list[np.ndarray]:
+    """Return the codes of the values that the codec holds, by column."""
+    kinds = [column["kind"] for column in sampler.codec_.to_dict()["columns"]]
+    return [np.asarray(kind["scale"]["scores"]) for kind in kinds]
+
+
+def rows_of(sampler: MGVAE, encoded: list[Tensor]) -> np.ndarray:
+    """Decode candidates, as they are and moved to values that the codec holds."""
+    whole = torch.cat(encoded).numpy()
+    columns = sampler.codec_.decode(whole, np.random.default_rng(0))
+    rows = np.column_stack([column.values for column in columns])
+    moved = rows.copy()
+    for j, column in enumerate(sampler.codec_.to_dict()["columns"]):
+        held = np.asarray(column["kind"]["scale"]["values"])
+        right = np.searchsorted(held, rows[:, j]).clip(1, len(held) - 1)
+        nearer = rows[:, j] - held[right - 1] < held[right] - rows[:, j]
+        moved[:, j] = np.where(nearer, held[right - 1], held[right])
+    return np.concatenate([rows, moved])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

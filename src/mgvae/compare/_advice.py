@@ -1,0 +1,178 @@
+"""Advice: which method to use, why, and the few lines of Python that build it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from mgvae.compare._scores import LOWER_IS_BETTER, METRICS
+from mgvae.experiments.judging import Interval, holm, paired_difference
+
+__all__ = ["Recommendation", "recommend"]
+
+Scores = Mapping[str, Mapping[str, list[float]]]
+
+_BASELINE = "tuned threshold"
+_JUDGED = ("gm", "average_precision", "roc_auc", "log_loss")
+_LEVEL = 0.05
+
+_MODELS = {
+    "logistic": ("sklearn.linear_model", "LogisticRegression(max_iter=1000)"),
+    "random_forest": ("sklearn.ensemble", "RandomForestClassifier(min_samples_leaf=2)"),
+    "lightgbm": ("lightgbm", "LGBMClassifier()"),
+    "knn": ("sklearn.neighbors", "KNeighborsClassifier()"),
+    "mlp": ("sklearn.neural_network", "MLPClassifier(max_iter=300)"),
+}
+_TUNED = 'TunedThresholdClassifierCV({model}, scoring="balanced_accuracy")'
+_BUILT = {
+    "nothing": ("", "{model}"),
+    _BASELINE: ("from sklearn.model_selection import TunedThresholdClassifierCV", _TUNED),
+    "nothing, bagged": (
+        "from mgvae import BalancedClassifier",
+        'BalancedClassifier({model}, share=0, decide="probable", random_state=0)',
+    ),
+    "SMOTE": (
+        "from imblearn.over_sampling import SMOTE\nfrom mgvae import BalancedClassifier",
+        "BalancedClassifier({model}, SMOTE(), n_draws=1, share=1, bootstrap=False)",
+    ),
+    "SMOTE, bagged": (
+        "from imblearn.over_sampling import SMOTE\nfrom mgvae import BalancedClassifier",
+        "BalancedClassifier({model}, SMOTE(), share=1, random_state=0)",
+    ),
+    "MGVAE": (
+        "from mgvae import BalancedClassifier",
+        "BalancedClassifier({model}, n_draws=1, share=1, bootstrap=False, random_state=0)",
+    ),
+    "BalancedClassifier": (
+        "from mgvae import BalancedClassifier",
+        "BalancedClassifier({model}, random_state=0)",
+    ),
+    "BalancedBagging": (
+        "from imblearn.ensemble import BalancedBaggingClassifier",
+        "BalancedBaggingClassifier({model}, random_state=0)",
+    ),
+    "EasyEnsemble": (
+        "from imblearn.ensemble import EasyEnsembleClassifier",
+        "EasyEnsembleClassifier(random_state=0)",
+    ),
+    "BalancedRandomForest": (
+        "from imblearn.ensemble import BalancedRandomForestClassifier",
+        "BalancedRandomForestClassifier(random_state=0)",
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """What to use.
+
+    .. versionadded:: 0.1
+
+    Parameters
+    ----------
+    method : str
+        The method; ``"nothing"`` where nothing helps.
+    why : str
+        In a sentence.
+    python : str
+        What builds it, from X and y that the classifier takes; empty for a method of one's own.
+
+    See Also
+    --------
+    mgvae.compare.Comparison : Has one for each classifier.
+    """
+
+    method: str
+    why: str
+    python: str
+
+
+def recommend(model: str, scores: Scores, folds: int) -> Recommendation:
+    """Choose a method for a classifier.
+
+    A method is worth its price if it is better than a tuned threshold in GM, average precision,
+    ROC AUC or log loss, beyond the luck of the splits (p < 0.05 by the corrected t-test, raised by
+    Holm's rule over methods and figures), and worse in none of them. Of several, the one with the
+    best mean rank over the four is taken. If there is none, a tuned threshold is recommended where
+    its GM is better than that of doing nothing, else nothing.
+
+    Parameters
+    ----------
+    model : str
+        The classifier.
+    scores : mapping
+        By method and metric, one score for each split.
+    folds : int
+        Of the cross-validation.
+
+    Examples
+    --------
+    >>> same = dict.fromkeys(("gm", "average_precision", "roc_auc", "log_loss"), [0.5] * 6)
+    >>> recommend("knn", {"nothing": same, "tuned threshold": same, "ROS": same}, 3).method
+    'nothing'
+    """
+    others = [method for method in scores if method not in ("nothing", _BASELINE)]
+    intervals = {
+        (method, metric): _gain(scores, method, metric, folds)
+        for method in others
+        for metric in _JUDGED
+    }
+    raised = holm([interval.p_value for interval in intervals.values()])
+    sure = {key for key, p in zip(intervals, raised, strict=True) if p < _LEVEL}
+    better = {key for key in sure if intervals[key].mean > 0}
+    worse = {method for method, metric in sure - better}
+    worthy = [m for m in others if m not in worse and any(key[0] == m for key in better)]
+    if worthy:
+        chosen = min(worthy, key=lambda method: _mean_rank(scores, method))
+        found = [metric for metric in _JUDGED if (chosen, metric) in better]
+        said = ", ".join(
+            f"{METRICS[metric]} {np.mean(scores[chosen][metric]):.3f} against "
+            f"{np.mean(scores[_BASELINE][metric]):.3f}"
+            for metric in found
+        )
+        return Recommendation(
+            chosen, f"{chosen} is better than a tuned threshold: {said}.", _python(chosen, model)
+        )
+    tuned = paired_difference(scores[_BASELINE]["gm"], scores["nothing"]["gm"], folds)
+    if tuned.mean > 0 and tuned.p_value < _LEVEL:
+        why = (
+            f"A tuned threshold raises GM from {np.mean(scores['nothing']['gm']):.3f} to "
+            f"{np.mean(scores[_BASELINE]['gm']):.3f}, and nothing dearer is surely better than it."
+        )
+        return Recommendation(_BASELINE, why, _python(_BASELINE, model))
+    why = "Nothing that was tried is better than doing nothing, beyond the luck of the splits."
+    return Recommendation("nothing", why, _python("nothing", model))
+
+
+def _gain(scores: Scores, method: str, metric: str, folds: int) -> Interval:
+    """Compute how much better than a tuned threshold a method is."""
+    own, base = scores[method][metric], scores[_BASELINE][metric]
+    if metric in LOWER_IS_BETTER:
+        own, base = base, own
+    return paired_difference(own, base, folds)
+
+
+def _mean_rank(scores: Scores, method: str) -> float:
+    ranks = []
+    for metric in _JUDGED:
+        sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
+        own = sign * np.mean(scores[method][metric])
+        ranks.append(sum(sign * np.mean(other[metric]) > own for other in scores.values()))
+    return float(np.mean(ranks))
+
+
+def _python(method: str, model: str) -> str:
+    if method not in _BUILT:
+        return ""
+    imports, built = _BUILT[method]
+    lines = [imports] if imports else []
+    name = model
+    if "{model}" in built:
+        if model in _MODELS:
+            module, name = _MODELS[model]
+            lines.append(f"from {module} import {name.partition('(')[0]}")
+        else:
+            module, _, name = model.partition(":")
+            lines.append(f"from {module} import {name}")
+            name = f"{name}()"
+    return "\n".join([*lines, "", f"model = {built.format(model=name)}.fit(X, y)"])

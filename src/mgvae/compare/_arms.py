@@ -1,0 +1,280 @@
+"""What a method of a comparison does with the training rows of a split.
+
+All arms of a split share one fitted MGVAE: whoever asks first fits it, and the process keeps it
+until it comes to another split.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from imblearn.ensemble import (
+    BalancedBaggingClassifier,
+    BalancedRandomForestClassifier,
+    EasyEnsembleClassifier,
+)
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import has_fit_parameter
+
+from mgvae.classifiers.balanced import BalancedClassifier, correct_priors
+from mgvae.errors import DataError, MGVAEError
+from mgvae.experiments.estimators import make_classifier, make_oversampler
+from mgvae.experiments.judging import best_threshold
+from mgvae.experiments.tables import (
+    IndicatorEncoder,
+    NumericEncoder,
+    smallest_class,
+    stratified_folds,
+)
+from mgvae.samplers import MGVAE
+
+__all__ = ["NotApplicableError", "Predict", "Training", "train_arm"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int64]
+Predict = Callable[[], tuple[Codes, Floats]]
+Resampler = Callable[[Floats, Codes], tuple[Floats, Codes]]
+
+_INNER = 3  # folds in which a threshold is tuned
+_MEMBERS = 10
+_TREES = 20  # of a member that is a forest, so that ten are no larger than two
+
+
+class NotApplicableError(MGVAEError, RuntimeError):
+    """A method has no meaning for a classifier."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """The rows of a split, and what decides all randomness.
+
+    Attributes
+    ----------
+    X, X_test : array or table
+        The rows as the user gave them.
+    Z, Z_test : ndarray
+        The same as numbers.
+    y : ndarray of int
+        The classes of the training rows.
+    groups : ndarray of int or None
+        Their groups.
+    encoder : NumericEncoder
+        What makes numbers of rows.
+    model : str
+        The classifier's name.
+    seeds : tuple of int
+        For the classifier, the sampler, and the tuning of a threshold.
+    split : tuple
+        What the split is called.
+    """
+
+    X: Any
+    X_test: Any
+    Z: Floats
+    Z_test: Floats
+    y: Codes
+    groups: Codes | None
+    encoder: NumericEncoder
+    model: str
+    seeds: tuple[int, int, int]
+    split: tuple[Any, ...]
+
+    def estimator(self, *, member: bool = False, weighted: bool = False) -> Any:
+        """Return the classifier, not trained, for rows that are numbers."""
+        model = make_classifier(self.model, self.seeds[0])
+        if member and isinstance(model, RandomForestClassifier):
+            model.set_params(n_estimators=_TREES)
+        chosen = _Weighted(model) if weighted else model
+        return make_pipeline(IndicatorEncoder(self.encoder.categorical_), chosen)
+
+    def sampler(self) -> MGVAE:
+        """Return the MGVAE of this split, fitted once in this process."""
+        if self.split not in _FITTED:
+            _FITTED.clear()
+            made = MGVAE(column_types=self.encoder.column_types, random_state=self.seeds[1])
+            _FITTED[self.split] = made.fit(self.X, self.y)
+        return _FITTED[self.split]
+
+
+_FITTED: dict[tuple[Any, ...], MGVAE] = {}
+
+
+def train_arm(method: str, training: Training, guard: Callable[[Floats], None]) -> Predict:
+    """Train a method, and return what predicts classes and probabilities of the test rows.
+
+    Parameters
+    ----------
+    method : str
+        One of :data:`mgvae.compare._methods.KNOWN`, or ``package.module:Class`` of a sampler.
+    training : Training
+        The split.
+    guard : callable
+        Called with the rows that a sampler gave.
+    """
+    rows, seed = training, training.seeds[0]
+    if method == "tuned threshold":
+        return _tuned(rows)
+    if method in ("nothing", "class weights"):
+        fitted = rows.estimator(weighted=method == "class weights").fit(rows.Z, rows.y)
+        return _on_numbers(fitted, rows)
+    bagged: dict[str, Any] = {"n_draws": _MEMBERS, "random_state": seed}
+    if method in ("nothing, bagged", "class weights, bagged"):
+        weighted = method != "nothing, bagged"
+        model = BalancedClassifier(
+            rows.estimator(member=True, weighted=weighted),
+            make_oversampler("ROS", seed, rows.y, rows.encoder.categorical_),
+            share=0.0,
+            calibration=None,
+            decide="balanced" if weighted else "probable",
+            **bagged,
+        )
+        return _on_numbers(model.fit(rows.Z, rows.y, groups=rows.groups), rows)
+    if method == "SMOTE, bagged":
+        smote = make_oversampler("SMOTE", seed, rows.y, rows.encoder.categorical_)
+        model = BalancedClassifier(
+            rows.estimator(member=True), smote, share=1.0, calibration=None, **bagged
+        )
+        return _on_numbers(model.fit(rows.Z, rows.y, groups=rows.groups), rows)
+    if method in ("MGVAE", "BalancedClassifier"):
+        once = {"n_draws": 1, "share": 1.0, "bootstrap": False, "random_state": seed}
+        chain = make_pipeline(
+            FrozenEstimator(rows.encoder),
+            *(clone(s) for _, s in rows.estimator(member=method != "MGVAE").steps),
+        )
+        _telling(chain)
+        model = BalancedClassifier(
+            chain, FrozenEstimator(rows.sampler()), **(once if method == "MGVAE" else bagged)
+        ).fit(rows.X, rows.y, groups=None if method == "MGVAE" else rows.groups)
+        return lambda: (model.predict(rows.X_test), model.predict_proba(rows.X_test))
+    if method in ("BalancedBagging", "EasyEnsemble", "BalancedRandomForest"):
+        ensemble = _ensemble(method, rows.estimator(member=True), seed).fit(rows.Z, rows.y)
+        return _on_numbers(_Corrected(ensemble, rows.y), rows)
+    sampler = make_oversampler(method, rows.seeds[1], rows.y, rows.encoder.categorical_)
+    resample = _guarded(sampler, rows, guard)
+    model = BalancedClassifier(
+        rows.estimator(), _Resample(resample),
+        n_draws=1, share=None, bootstrap=False, random_state=seed,
+    )  # fmt: skip
+    return _on_numbers(model.fit(rows.Z, rows.y), rows)
+
+
+def _ensemble(name: str, estimator: Any, seed: int) -> Any:
+    if name == "BalancedBagging":
+        return BalancedBaggingClassifier(estimator, n_estimators=_MEMBERS, random_state=seed)
+    if name == "EasyEnsemble":
+        return EasyEnsembleClassifier(n_estimators=_MEMBERS, random_state=seed)
+    return BalancedRandomForestClassifier(
+        random_state=seed, sampling_strategy="all", replacement=True, bootstrap=False
+    )
+
+
+class _Corrected:
+    """A classifier trained on balanced rows, its probabilities at the true shares."""
+
+    def __init__(self, fitted: Any, y: Codes) -> None:
+        self.fitted = fitted
+        self.shares = np.bincount(y) / len(y)
+        self.even = np.full(len(self.shares), 1 / len(self.shares))
+
+    def predict(self, Z: Floats) -> Codes:
+        found: Codes = self.fitted.predict(Z)
+        return found
+
+    def predict_proba(self, Z: Floats) -> Floats:
+        return correct_priors(self.fitted.predict_proba(Z), self.shares, self.even)
+
+
+class _Weighted(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier whose classes count alike in training, its probabilities at their shares."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+
+    def fit(self, X: Floats, y: Codes) -> Self:
+        model = clone(self.model)
+        if "class_weight" in model.get_params():
+            fitted = model.set_params(class_weight="balanced").fit(X, y)
+        elif has_fit_parameter(model, "sample_weight"):
+            fitted = model.fit(X, y, sample_weight=compute_sample_weight("balanced", y))
+        else:
+            raise NotApplicableError(f"{type(model).__name__} takes no weights.")
+        _telling(fitted)
+        self.classes_ = fitted.classes_
+        self.corrected_ = _Corrected(fitted, y)
+        return self
+
+    def predict(self, X: Floats) -> Codes:
+        return self.corrected_.predict(X)
+
+    def predict_proba(self, X: Floats) -> Floats:
+        return self.corrected_.predict_proba(X)
+
+
+class _Resample(BaseEstimator):  # type: ignore[misc]
+    """A sampler that does what a function does."""
+
+    def __init__(self, how: Resampler) -> None:
+        self.how = how
+
+    def fit_resample(self, X: Floats, y: Codes) -> tuple[Floats, Codes]:
+        return self.how(X, y)
+
+
+def _guarded(sampler: Any, rows: Training, guard: Callable[[Floats], None]) -> Resampler:
+    """Let a sampler resample, and look at what it gives.
+
+    A sampler that knows kinds of columns sees the table itself, another one its numbers.
+    """
+
+    def resample(Z: Floats, y: Codes) -> tuple[Floats, Codes]:
+        if "column_types" in sampler.get_params():
+            sampler.set_params(column_types=rows.encoder.column_types)
+            X_new, y_new = sampler.fit_resample(rows.X, y)
+            Z_new = rows.encoder.transform(X_new)
+        else:
+            Z_new, y_new = sampler.fit_resample(Z, y)
+        guard(Z_new)
+        return np.asarray(Z_new, np.float64), np.asarray(y_new)
+
+    return resample
+
+
+def _telling(fitted: Any) -> None:
+    if not hasattr(fitted, "predict_proba"):
+        raise NotApplicableError("the classifier gives no probabilities (predict_proba).")
+
+
+def _on_numbers(fitted: Any, rows: Training) -> Predict:
+    _telling(fitted)
+    return lambda: (fitted.predict(rows.Z_test), fitted.predict_proba(rows.Z_test))
+
+
+def _tuned(rows: Training) -> Predict:
+    """Train as always, and choose the threshold by cross-validation among the training rows.
+
+    Of several classes, each probability is divided by the share of its class instead.
+    """
+    Z, y, groups = rows.Z, rows.y, rows.groups
+    fitted = rows.estimator().fit(Z, y)
+    _telling(fitted)
+    said = fitted.predict_proba(rows.Z_test)
+    if int(y.max()) > 1:
+        shares = np.bincount(y) / len(y)
+        return lambda: ((said / shares).argmax(1), said)
+    rare = smallest_class(y)
+    score = np.empty(len(y))
+    folds = min(_INNER, int(np.bincount(y).min()))
+    if folds < 2:
+        raise DataError("a threshold can be tuned only with two training rows of every class.")
+    for train, test in stratified_folds(folds, groups, rows.seeds[2]).split(Z, y, groups):
+        if len(np.unique(y[train])) < 2:
+            raise DataError("there are too few groups with the rare class to tune a threshold.")
+        score[test] = rows.estimator().fit(Z[train], y[train]).predict_proba(Z[test])[:, rare]
+    threshold = best_threshold((y == rare).astype(np.int64), score)
+    return lambda: (np.where(said[:, rare] >= threshold, rare, 1 - rare), said)

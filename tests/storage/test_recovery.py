@@ -1,0 +1,164 @@
+"""Rows of the table that can be worked out from a model file: none but those that are told."""
+
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from mgvae import CVAE, MGVAE
+from mgvae.cli._run import run
+from mgvae.codec import read_table
+from mgvae.errors import DisclosureWarning, ParameterError
+from mgvae.methods.mgvae.bridge import NEIGHBOURS, nearest
+from mgvae.methods.mgvae.generation import blurred, secret_seeds
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "recover_rows.py"
+TINY = {"hidden_sizes": (6,), "latent_size": 2, "random_state": 0}
+FAST = {**TINY, "pretrain_steps": 3, "finetune_steps": 3}
+
+pytestmark = pytest.mark.filterwarnings("ignore::mgvae.errors.DisclosureWarning")
+
+
+@pytest.fixture(scope="module")
+def recovery():
+    if not SCRIPT.exists():
+        pytest.skip("the benchmarks are not at hand")
+    spec = importlib.util.spec_from_file_location("recover_rows", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def rows_and_model(recovery, n=200):
+    rng = np.random.default_rng(1)
+    rows, others = recovery.independent(rng, 2 * n), 0.6 * recovery.independent(rng, 40)
+    X, y = np.concatenate([rows[:n], others]), np.repeat([0, 1], [n, 40])
+    return rows, X, MGVAE(random_state=0, pretrain_steps=100, finetune_steps=30).fit(X, y)
+
+
+def test_exact_differences_would_give_the_rows_away(recovery):
+    """The attack finds what it looks for: a bridge with plain differences loses most rows."""
+    rows, X, sampler = rows_and_model(recovery)
+    n = len(rows) // 2
+    ((code, crosser),) = sampler.state_.generators.items()
+    x = torch.from_numpy(sampler.codec_.encode(read_table(rows[:n])))
+    with torch.no_grad():
+        centres = crosser.vae.mean(x)
+    near = nearest(centres, centres, NEIGHBOURS, same=True)
+    guides = np.repeat(np.arange(n), NEIGHBOURS)
+    plain = replace(
+        crosser.bridge,
+        centres=centres[guides],
+        differences=x[near.ravel()] - x[guides],
+        guides=guides,
+    )
+    sampler.state_.generators[code] = replace(crosser, bridge=plain)
+    majority, minority = recovery.candidates(sampler)
+    deviation = X.std(0)
+    assert len(recovery.recovered(rows[:n], majority, deviation)) > 0.8 * n
+    assert len(recovery.recovered(rows[n:], majority, deviation)) < 0.02 * n
+    assert len(recovery.recovered(X[n:], minority, deviation)) == 40
+
+
+@pytest.mark.parametrize("shape", ["independent", "related"])
+def test_rows_of_the_majority_are_not_recovered(shape, recovery):
+    majority, minority = recovery.attack(recovery.TABLES[shape], 100, "bridge", 0)
+    assert recovery.beyond_chance(*majority) > 0.001
+    assert len(minority[0]) == recovery.N_MINORITY  # as save and the documents say
+
+
+def test_no_rows_are_recovered_without_them(recovery):
+    for side in recovery.attack(recovery.related, 100, "bridge", 0, without_rows=True):
+        assert recovery.beyond_chance(*side) > 0.001
+
+
+def test_rows_of_translations_are_not_recovered(recovery):
+    for side in recovery.attack(recovery.related, 100, "translate", 0, without_rows=False):
+        assert recovery.beyond_chance(*side) > 0.001
+
+
+def test_noise_cannot_be_drawn_again_from_what_a_file_holds(recovery):
+    """The seed is in the file; without the rows it gives other numbers."""
+    rows, _, sampler = rows_and_model(recovery)
+    (crosser,) = sampler.state_.generators.values()
+    x = torch.from_numpy(sampler.codec_.encode(read_table(rows[:200])))
+    with torch.no_grad():
+        means = crosser.vae.mean(x)
+    guides = torch.from_numpy(np.unique(crosser.bridge.guides, return_index=True)[1])
+    noise = crosser.bridge.centres[guides] - means
+    for seeds in (np.random.SeedSequence(0), np.random.SeedSequence(0).spawn(1)[0]):
+        again = blurred(crosser.vae, means, secret_seeds(seeds, x + 1e-6)) - means
+        assert abs(np.corrcoef(noise.ravel(), again.ravel())[0, 1]) < 0.1
+
+
+class TestSaying:
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.repeat(["many", "few"], [45, 15])
+
+    def test_save_warns_where_rows_can_be_worked_out(self, tmp_path):
+        path = tmp_path / "model.safetensors"
+        sampler = MGVAE(**FAST).fit(self.X, self.y)
+        with pytest.warns(DisclosureWarning, match=r"rows of class few .*without_rows=True"):
+            sampler.save(path)
+
+    @pytest.mark.filterwarnings("error::mgvae.errors.DisclosureWarning")
+    def test_save_does_not_warn_where_it_need_not(self, tmp_path):
+        path = tmp_path / "model.safetensors"
+        bridge = MGVAE(**FAST).fit(self.X, self.y)
+        bridge.save(path, without_rows=False)
+        bridge.save(path, without_rows=True)
+        MGVAE(**FAST, generation="translate").fit(self.X, self.y).save(path)
+        CVAE(**TINY, steps=3).fit(self.X, self.y).save(path)
+
+    def test_cold_translations_are_told_and_blurred_on_demand(self, tmp_path):
+        path = tmp_path / "model.safetensors"
+        cold = MGVAE(**FAST, generation="translate", temperature=0.0).fit(self.X, self.y)
+        with pytest.warns(DisclosureWarning, match="rows of class many"):
+            cold.save(path)
+        cold.save(path, without_rows=True)
+        assert not any(g.reveals for g in MGVAE.load(path).state_.generators.values())
+        assert len(MGVAE.load(path).generate(5, "few")) == 5
+
+    def test_only_a_flag_is_taken(self, tmp_path):
+        sampler = MGVAE(**FAST).fit(self.X, self.y)
+        with pytest.raises(ParameterError, match="without_rows must be"):
+            sampler.save(tmp_path / "model.safetensors", without_rows="yes")
+
+    @pytest.mark.parametrize("n", [1, 2, 8, 40])
+    def test_a_model_without_rows_makes_rows(self, n, tmp_path):
+        path = tmp_path / "model.safetensors"
+        X, y = self.X, np.repeat([0, 1], [60 - n, n]) if n < 30 else np.arange(60) % 3 // 2
+        sampler = MGVAE(**FAST).fit(X, y)
+        sampler.save(path, without_rows=True)
+        again = MGVAE.load(path)
+        made = again.generate(50, 1, random_state=0)
+        assert np.isfinite(made).all()
+        again.save(path)  # without a warning
+        assert (MGVAE.load(path).generate(50, 1, random_state=0) == made).all()
+
+    def test_the_command_line_says_it(self, tmp_path, capfd):
+        table, model = tmp_path / "table.csv", tmp_path / "model.safetensors"
+        lines = [",".join(map(str, row)) + f",{c}" for row, c in zip(self.X, self.y, strict=True)]
+        table.write_text("a,b,c,class\n" + "\n".join(lines) + "\n")
+        command = ["balance", str(table), "--target", "class", "-o", str(tmp_path / "out.csv")]
+        command += ["--pretrain-steps", "3", "--finetune-steps", "3", "--force"]
+        command += ["--save-model", str(model)]
+        assert run(command) == 0
+        assert "the rows of class few can be worked out" in (said := capfd.readouterr().err)
+        assert "--model-without-rows" in said
+        assert run(["info", str(model)]) == 0
+        assert "Rows that can be worked out from the file: few" in capfd.readouterr().out
+        assert run([*command, "--model-without-rows"]) == 0
+        assert "worked out" not in capfd.readouterr().err
+        assert run(["info", str(model)]) == 0
+        assert "Rows that can be worked out from the file: none" in capfd.readouterr().out
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_info_tells_of_files_of_earlier_versions(version, capfd):
+    path = Path(__file__).parent / f"model-v{version}.safetensors"
+    assert run(["info", str(path)]) == 0
+    assert "Rows that can be worked out from the file: none" not in capfd.readouterr().out
