@@ -126,7 +126,7 @@ def bases(folder: Path) -> list[Path]:
         (CGAN(**gan, on_collapse="warn"), rng.normal(size=(n, 3)).tolist(), y),
         (MGVAE(**fast), np.full((n, 3), "same"), y),
         (MGVAE(**fast), rng.integers(0, 256, (n, 8, 8)).astype(np.uint8), y),
-        (MGVAE(**fast, network_width=0.02), rng.random((n, 3, 9, 8)), y),
+        (MGVAE(**fast, network="cnn"), rng.random((n, 3, 9, 8)), y),
     ]
     paths = []
     for i, (sampler, X, labels) in enumerate(samplers):

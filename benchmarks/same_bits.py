@@ -326,7 +326,8 @@ def declare_containers() -> None:
 
 def in_container(name: str, container: str, seed: int = 0) -> Parts:
     """Fit a sampler for a moment on data in a container."""
-    sampler = quick(name, random_state=seed)
+    thin = {"network_width": 0.1} if container == "colour" else {}
+    sampler = quick(name, random_state=seed, **thin)
     if container in ("float64", "float32"):
         X, y = numbers()
         X = X.astype(container)
@@ -334,7 +335,6 @@ def in_container(name: str, container: str, seed: int = 0) -> Parts:
         X, y = grey_images()
     elif container == "colour":
         X, y = colour_images()
-        sampler.set_params(network_width=0.1)
     else:
         X, y = mixed(container)
         return outcome(sampler, X, y) | {"columns": repr(sampler.codec_.describe())}

@@ -22,7 +22,11 @@ every_sampler = pytest.mark.parametrize("sampler", list(QUICK))
 
 
 def quick(sampler, **parameters):
-    return sampler(**{"random_state": 0, "network_width": 0.1, **QUICK[sampler], **parameters})
+    made = sampler(**{"random_state": 0, **QUICK[sampler], **parameters})
+    if sampler is MGVAE:
+        made.expert_settings = {"network_width": 0.1}
+        return made
+    return made.set_params(network_width=0.1)
 
 
 @pytest.fixture

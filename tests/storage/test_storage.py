@@ -363,7 +363,7 @@ HOSTILE = {
     "settings.latent_size": [10**9, -1, 0, "2", 2.5, True, [2]],
     "settings.hidden_sizes": [[10**12], [6] * 100_000, [], ["6"], [True], [[6]], 6, [6, 6]],
     "settings.network": ["cnn", "os.system", {"map": []}],
-    "settings.network_width": [-1, "1"],
+    "method.network_width": [-1, "1"],
     "settings.n_threads": [10**9, 0, "1"],
     "settings.callback": ["print"],
     "settings.device": ["cuda"],

@@ -113,7 +113,7 @@ class TestResuming:
         rng = np.random.default_rng(0)
         X = rng.integers(0, 256, (30, 8, 8), np.uint8)
         y = np.repeat(["a", "b"], [24, 6])
-        settings = {"random_state": 0, "network": "cnn", "network_width": 0.02, "batch_size": 4,
+        settings = {"random_state": 0, "network": "cnn", "batch_size": 4,
                     "pretrain_steps": 22, "finetune_steps": 3, "n_exemplars": 4}  # fmt: skip
         with pytest.raises(CutError):
             MGVAE(**settings, checkpoint=(tmp_path, 0.0), callback=cut_at(1)).fit(X, y)

@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 SMALLER = (
-    "Lower batch_size, n_exemplars or the size of the networks (hidden_sizes, network_width), or "
+    "Lower batch_size, n_exemplars or the size of the networks (hidden_sizes), or "
     "train fewer classes at once (n_jobs)."
 )
 """What a user can do when there is not enough memory for training."""

@@ -39,9 +39,11 @@ class CVAE(GenerativeSampler):
         How numbers are scored, see :class:`mgvae.MGVAE`.
     scaling : {"quantile", "minmax", "symmetric", "identity"}, default="quantile"
         How numbers are brought to the network, see :class:`mgvae.MGVAE`.
-    sample_shape, network, network_width : as in :class:`mgvae.MGVAE`
+    sample_shape, network : as in :class:`mgvae.MGVAE`
         What images look like and which network learns, see :class:`mgvae.MGVAE`. A callable is
         called as ``network(shape, latent_size, condition_size)``.
+    network_width : float, default=0.25
+        Factor on the channels of convolutional networks; 1 is 64 to 512 channels.
     precision : {"float32", "bfloat16"}, default="float32"
         Whether networks compute in bfloat16. That pays on GPUs and on processors with instructions
         for it, and costs much on others.

@@ -110,9 +110,8 @@ class MGVAE(GenerativeSampler):
         Fully connected layers, the paper's convolutional network, or the published residual one;
         ``"auto"`` takes the first for tables and grey images of up to 32 × 32 pixels, the second
         for other images. A callable ``network(shape, latent_size)`` returns a
-        :class:`mgvae.networks.Bodies` of one's own.
-    network_width : float, default="auto" (0.25)
-        Factor on the channels of convolutional networks. 1 is the paper's, 64 to 512 channels,
+        :class:`mgvae.networks.Bodies` of one's own. Convolutional networks have a quarter of the
+        paper's 64 to 512 channels; ``expert_settings = {"network_width": 1.0}`` has all of them,
         and takes 13 times as long.
     hidden_sizes : sequence of int, default="auto" ((128, 128); images (300, 300))
         Widths of the encoder's hidden layers; the decoder mirrors them.
@@ -210,8 +209,8 @@ class MGVAE(GenerativeSampler):
             name: _RULES[name]
             for name in (
                 "generation", "temperature", "rejection", "ewc_weight", "pretrain_steps",
-                "finetune_steps", "n_exemplars", "network", "network_width", "hidden_sizes",
-                "latent_size", "batch_size", "augment",
+                "finetune_steps", "n_exemplars", "network", "hidden_sizes", "latent_size",
+                "batch_size", "augment",
             )
         },
         "learning_rate": [*_RULES["pretrain_learning_rate"], "array-like"],
@@ -245,7 +244,6 @@ class MGVAE(GenerativeSampler):
         recipe: str = "default",
         n_exemplars: int | Auto = "auto",
         network: Network = "auto",
-        network_width: float | Auto = "auto",
         hidden_sizes: Sequence[int] | Auto = "auto",
         latent_size: int | Auto = "auto",
         batch_size: int | Auto = "auto",
@@ -275,7 +273,6 @@ class MGVAE(GenerativeSampler):
         self.recipe = recipe
         self.n_exemplars = n_exemplars
         self.network = network
-        self.network_width = network_width
         self.hidden_sizes = hidden_sizes
         self.latent_size = latent_size
         self.batch_size = batch_size

@@ -50,7 +50,9 @@ _DEFAULTS: dict[str, dict[str, Any]] = {
 _UNSAID = {1: {"MGVAE": {"generation": "translate"}}}
 """What files of version 1 did without saying so."""
 
-_NO_PARAMETERS = {"MGVAE": {"precision": "float32"}}
+_NO_PARAMETERS: dict[str, dict[str, Any]] = {
+    "MGVAE": {"precision": "float32", "network_width": 0.25}
+}
 """Settings that were parameters of a constructor in some files of every version, with defaults."""
 
 _EXPERT = (
