@@ -31,7 +31,7 @@ extensions = [
 ]
 exclude_patterns = ["_templates", "tests", "gallery/**/*.ipynb", "gallery/*.ipynb"]
 templates_path = ["_templates"]
-nitpicky = False
+smartquotes = False  # --option stays --option
 suppress_warnings = ["config.cache"]  # the gallery's settings hold functions
 
 # Markdown
