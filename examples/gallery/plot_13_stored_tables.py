@@ -14,7 +14,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-root = next(p for p in Path(__file__).resolve().parents if (p / "paper" / "results").is_dir())
+here = Path.cwd()  # anywhere in the repository
+root = next(p for p in (here, *here.parents) if (p / "paper" / "results").is_dir())
 newest = {}
 for path in sorted((root / "paper" / "results" / "folds").glob("*.jsonl")):
     for result in map(json.loads, path.read_text(encoding="utf-8").splitlines()):

@@ -13,7 +13,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-root = next(p for p in Path(__file__).resolve().parents if (p / "paper" / "results").is_dir())
+here = Path.cwd()  # anywhere in the repository
+root = next(p for p in (here, *here.parents) if (p / "paper" / "results").is_dir())
 lines = (root / "paper/results/clean/images.jsonl").read_text(encoding="utf-8").splitlines()
 scores = defaultdict(list)
 for result in map(json.loads, lines):

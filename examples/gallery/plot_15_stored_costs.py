@@ -13,7 +13,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-root = next(p for p in Path(__file__).resolve().parents if (p / "benchmarks" / "results").is_dir())
+here = Path.cwd()  # anywhere in the repository
+root = next(p for p in (here, *here.parents) if (p / "benchmarks" / "results").is_dir())
 found = defaultdict(list)
 for path in sorted((root / "benchmarks" / "results" / "peers").glob("*.json")):
     result = json.loads(path.read_text(encoding="utf-8"))

@@ -231,5 +231,5 @@ class DisclosureWarning(MGVAEWarning):
 
     See Also
     --------
-    MGVAE.save : Its parameter ``without_rows``.
+    mgvae.MGVAE.save : Its parameter ``without_rows``.
     """
