@@ -168,7 +168,7 @@ def _rounded(knots: Floats, spread: Floats, start: int) -> Floats:
     --------
     >>> import numpy as np
     >>> _rounded(np.array([0.137, 48.71, 3217.2]), np.array([20.0, 40.0, 900.0]), 0)
-    array([2.00e-01, 4.87e+01, 3.21e+03])
+    array([2.00e-01, 4.90e+01, 3.21e+03])
     """
     power = np.floor(np.log10(spread / _RESOLUTION)).clip(-300, 300)
     unit, parts = 10.0 ** power.clip(0, None), 10.0 ** (-power).clip(0, None)  # one of them is 1

@@ -342,7 +342,7 @@ def quality(
     >>> X_new, y_new = (part[300:] for part in sampler.fit_resample(X, y))
     >>> report = quality(X, X_new, target=(y, y_new), sampler=sampler)
     >>> report.classes[0].n_held_out
-    31
+    30
     >>> report.classes[0]["copies"].verdict
     'good'
     """

@@ -212,12 +212,12 @@ class DenseStep:
         """Draw the codes, and return the mean divergence from the prior."""
         n, d, z, moves, mixture = self.n, self.d, self._z, self._moves, self._mixture
         log_s2 = self._log_s2.item()
-        precision = math.exp(-log_s2)
+        precision = _exp(-log_s2)
         if self._has_spread:
             torch.mul(self._spread, 0.5, out=moves).exp_().mul_(noise.T)
             spread = float(self._spread.numpy().sum())
         else:
-            torch.mul(noise.T, math.exp(0.5 * log_s2), out=moves)
+            torch.mul(noise.T, _exp(0.5 * log_s2), out=moves)
             spread = n * d * log_s2
         torch.add(self._means, moves, out=z)
         torch.mul(centres, centres, out=mixture.squares)
@@ -240,7 +240,7 @@ class DenseStep:
     def _pull(self, centres: Tensor) -> None:
         """Add the divergence's gradient to that of the codes, and find that of all latent means."""
         n, d, z, pulled, mixture = self.n, self.d, self._z, self._pulled, self._mixture
-        share = math.exp(-self._log_s2.item()) / n
+        share = _exp(-self._log_s2.item()) / n
         torch.mm(centres, mixture.weights.T, out=pulled)
         torch.sub(z, pulled, out=pulled)
         self._for_z.add_(pulled, alpha=share)
@@ -396,3 +396,11 @@ class _FlatPenalty:
         torch.mul(self.moves, self.strengths, out=self.pulls)
         self.flat.gradients.add_(self.pulls, alpha=2.0)
         return torch.dot(self.moves, self.pulls).item()
+
+
+def _exp(value: float) -> float:
+    """Return e to a power, infinity where it is too large: the loop then finds a loss of NaN."""
+    try:
+        return math.exp(value)
+    except OverflowError:
+        return math.inf
