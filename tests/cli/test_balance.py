@@ -218,13 +218,13 @@ def test_defaults_are_those_of_the_sampler(
     loans: Path, balance: Balance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[dict[str, object]] = []
-    real = MGVAE._learn
+    real = MGVAE.make_method
 
-    def learn(self: MGVAE, *what: Any) -> None:
+    def make_method(self: MGVAE, samples: Any) -> Any:
         seen.append(self.get_params())
-        real(self.set_params(pretrain_steps=1, finetune_steps=1), *what)
+        return real(self.set_params(pretrain_steps=1, finetune_steps=1), samples)
 
-    monkeypatch.setattr(MGVAE, "_learn", learn)
+    monkeypatch.setattr(MGVAE, "make_method", make_method)
     assert balance(loans, "-t", "default", "-o", tmp_path / "a.csv")[0] == 0
     options = ["--preset", "paper-tables", "--finetune-steps", "7", "--identifiers", "missing"]
     assert balance(loans, "-t", "default", "-o", tmp_path / "b.csv", *options)[0] == 0
@@ -391,7 +391,7 @@ def test_surprises_are_one_line_too(
     def surprise(*_: object) -> None:
         raise KeyError("oh")
 
-    monkeypatch.setattr(MGVAE, "_learn", surprise)
+    monkeypatch.setattr(MGVAE, "make_method", surprise)
     code, _, complaint = balance(loans, "-t", "default", "-o", tmp_path / "o.csv", "-q")
     assert code == 1
     assert complaint.count("\n") == 1
