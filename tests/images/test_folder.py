@@ -246,8 +246,9 @@ class TestCommand:
         code, said, _ = run(photos, "-o", first, *shared, "--minutes", 0.02, "--json")
         assert code == 0
         steps = {name: json.loads(said)[name] for name in ("pretrain_steps", "finetune_steps")}
-        assert steps == {"pretrain_steps": 100, "finetune_steps": 50}  # the least there are
-        options = ["--pretrain-steps", 100, "--finetune-steps", 50, "-q"]
+        assert min(steps.values()) > 0
+        options = ["--pretrain-steps", steps["pretrain_steps"]]
+        options += ["--finetune-steps", steps["finetune_steps"], "-q"]
         assert run(photos, "-o", again, *shared, *options)[0] == 0
         assert images(first) == images(again)
         assert images(first)

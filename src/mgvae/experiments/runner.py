@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from joblib import Parallel, delayed
+from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from mgvae.experiments.cells import Cell, distinct
@@ -94,7 +94,7 @@ def run_cells(
 def _attempt(cell: Cell, work: Work, store: Store, starter: int) -> tuple[Cell, Outcome]:
     _end_with(starter)
     try:
-        with threadpool_limits(1):
+        with threadpool_limits(1), parallel_config(backend="sequential"):  # a cell has one core
             result = work(cell)
     except Exception as error:  # noqa: BLE001 (whatever it is, it belongs to this cell)
         store.put_error(cell, error)

@@ -8,7 +8,6 @@ import numpy as np
 from narwhals import dependencies as of
 from numpy.typing import NDArray
 from scipy import sparse
-from sklearn.utils import _safe_indexing
 
 __all__ = ["is_mixed", "put_below", "take_rows"]
 
@@ -21,7 +20,13 @@ def take_rows(X: Any, rows: NDArray[Any]) -> Any:
     >>> take_rows([[1, "a"], [2, "b"], [3, "c"]], np.array([2, 0]))
     [[3, 'c'], [1, 'a']]
     """
-    return X.take(rows) if of.is_pyarrow_table(X) else _safe_indexing(X, rows)
+    if of.is_pyarrow_table(X):
+        return X.take(rows)
+    if isinstance(X, list):
+        return [X[row] for row in rows.tolist()]
+    if of.is_into_dataframe(X) or of.is_into_series(X):
+        return nw.from_native(X, eager_only=True, allow_series=True)[rows].to_native()
+    return X[rows]
 
 
 def put_below(parts: Sequence[Any]) -> Any:
