@@ -208,6 +208,7 @@ class TestKilledProcesses:
 
     def test_sigterm_saves_before_the_process_ends(self, imbalanced, tmp_path):
         def work():
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)  # Ray, if it ran here, left its own
             MGVAE(
                 pretrain_steps=10**6, checkpoint=(tmp_path / "run", 1e9),
                 callback=lambda *_: (tmp_path / "training").touch(),
