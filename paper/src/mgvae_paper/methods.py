@@ -43,8 +43,8 @@ def method_names() -> list[str]:
 
     Examples
     --------
-    >>> method_names()[:3]
-    ['nothing', 'class weights', 'ERM']
+    >>> {"nothing", "ERM", "MGVAE"} <= set(method_names())
+    True
     """
     declared = [name for rule in _rules() for name in _values(rule.get("method", []))]
     return list(dict.fromkeys([*declared, *_offered()]))
