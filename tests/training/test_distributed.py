@@ -248,6 +248,7 @@ def test_portions_are_equal_and_make_up_the_whole(n, size):
         ({"devices": 0}, "devices"),
         ({"devices": "torchrun"}, "Start it with torchrun"),
         ({"devices": "many"}, "devices"),
+        ({"devices": 10_000, "device": "cpu"}, "devices=10000 is more than"),
     ],
 )
 def test_parameters_that_cannot_be(parameters, message):

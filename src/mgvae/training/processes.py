@@ -41,6 +41,7 @@ _T = TypeVar("_T")
 _Process = subprocess.Popen[bytes]
 
 _WORK, _ROWS, _PATH, _OUTCOME, _STORE = "work", "rows.npy", "path.json", "outcome", "store"
+_FEW_PROCESSES = 8  # on a machine with fewer processors, for trials
 _PATIENCE = 30.0  # seconds in which processes end by themselves when one of them has
 
 
@@ -53,6 +54,21 @@ class SharedJob(Protocol):
     def device(self) -> torch.device: ...
     @property
     def callback(self) -> Callback | None: ...
+
+
+def _check_room(device: torch.device, processes: int) -> None:
+    """Refuse more processes than the machine has devices; each takes hundreds of MB."""
+    if device.type == "cuda" and processes > torch.cuda.device_count():
+        raise ParameterError(
+            f"devices={processes} is more than the {torch.cuda.device_count()} GPUs of this "
+            'machine. Lower devices, or set device="cpu".'
+        )
+    most = max(_FEW_PROCESSES, os.cpu_count() or 1)
+    if device.type == "cpu" and processes > most:
+        raise ParameterError(
+            f"devices={processes} is more than the {most} processes that this machine with "
+            f"{os.cpu_count()} processors may start. Lower devices."
+        )
 
 
 def learn_together(learn: Callable[[Any], _T], job: SharedJob, processes: int) -> _T:
@@ -73,11 +89,7 @@ def learn_together(learn: Callable[[Any], _T], job: SharedJob, processes: int) -
         When a process is ended from outside.
     """
     check_installed()
-    if job.device.type == "cuda" and processes > torch.cuda.device_count():
-        raise ParameterError(
-            f"devices={processes} is more than the {torch.cuda.device_count()} GPUs of this "
-            'machine. Lower devices, or set device="cpu".'
-        )
+    _check_room(job.device, processes)
     with tempfile.TemporaryDirectory(prefix="mgvae-") as name:
         folder = Path(name)
         rows: EncodedRows | None = job.rows
