@@ -99,7 +99,10 @@ class Numeric:
     def encode(self, column: Column, out: Codes) -> None:
         """Write the scaled number, 0 where it is missing, and the flag."""
         missing = column.missing
-        codes = self.scale.forward(self._numbers(column))
+        numbers = self._numbers(column)
+        if missing is not None:
+            numbers[missing] = 0.0
+        codes = self.scale.forward(numbers)
         if missing is not None:
             codes[missing] = 0.0
             if self.nullable:

@@ -43,6 +43,7 @@ class Lookup:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             self._stretch = np.float64(cells - 1) / (x[-1] - x[0])
             self._slopes = np.append(np.diff(y) / np.diff(x), 0.0)
+        self._slopes[:-1][np.nextafter(x[:-1], np.inf) >= x[1:]] = 0.0  # nothing lies between
         apart = np.append(np.diff(x) > 0, True)
         self._even = bool(np.isfinite(self._stretch) and np.isfinite(self._slopes[apart]).all())
         if self._even:

@@ -115,8 +115,8 @@ class Quantile:
         return cls(knots[bend], scores[keep][bend], spikes)
 
     def forward(self, values: Floats) -> Floats:
-        """Encode; values beyond the outermost knots are encoded as these."""
-        return np.interp(values, *self._bends)
+        """Encode; values beyond the outermost knots are encoded as these. None may be NaN."""
+        return self._codes(values)
 
     def backward(self, codes: Floats) -> Floats:
         """Decode into the range seen."""
@@ -125,7 +125,7 @@ class Quantile:
         return self._inverse(codes)
 
     @cached_property
-    def _bends(self) -> tuple[Floats, Floats]:
+    def _codes(self) -> Lookup:
         """Values and scores to encode by.
 
         The nearest floats beside a spike are sent to the ends of its interval, so that no other
@@ -137,7 +137,7 @@ class Quantile:
         values = np.concatenate([self.values, *beside])
         scores = np.concatenate([self.scores, self.spikes[:, 1], self.spikes[:, 2]])
         values, first = np.unique(values, return_index=True)
-        return values, np.maximum.accumulate(scores[first])
+        return Lookup(values, np.maximum.accumulate(scores[first]))
 
     @cached_property
     def _inverse(self) -> Lookup:

@@ -24,14 +24,10 @@ def read_target(y: Any, name: str, *, declared: bool = False) -> tuple[NDArray[A
         raise DataError("y is a sparse matrix. Give it as an array: y.toarray().")
     if not isinstance(y, np.ndarray | list) and hasattr(y, "to_numpy"):
         y = np.asarray(y) if type(y).__module__ == "pyarrow.lib" else y.to_numpy()
-    values = np.asarray(y, dtype=object).ravel().tolist()
-    absent = sum(_is_missing(value) for value in values)
-    if not values:
+    if not np.size(y):
         raise DataError("y holds no label.")
-    refuse_missing(absent)
-    kinds = {type(value).__name__ for value in values}
-    if "str" in kinds and len(kinds) > 1:
-        raise DataError(f"y mixes labels of the types {sorted(kinds)}. Use one type.")
+    if not (isinstance(y, np.ndarray) and y.dtype.kind in "biu"):  # these cannot be wrong
+        _check_labels(np.asarray(y, dtype=object).ravel().tolist())
     if not declared:
         check_classification_targets(y)
     columns = 0
@@ -62,6 +58,13 @@ def refuse_missing(n: int) -> None:
             f"y has {n} missing labels, and a row without a class cannot be used. "
             "Drop these rows, or give them a class of their own."
         )
+
+
+def _check_labels(values: list[Any]) -> None:
+    refuse_missing(sum(_is_missing(value) for value in values))
+    kinds = {type(value).__name__ for value in values}
+    if "str" in kinds and len(kinds) > 1:
+        raise DataError(f"y mixes labels of the types {sorted(kinds)}. Use one type.")
 
 
 def _is_missing(value: Any) -> bool:

@@ -193,6 +193,7 @@ def _learn(
     generator = torch_generator(for_noise, device)
     n_batch = min(stage.batch_size, len(learned))
     n_exemplars = stage.n_exemplars if vae.prior == "majority" else 0
+    leaves_out = stage.leave_one_out and n_exemplars > 0 and learned is majority
     memory = _Memory(stage.n_remembered if n_exemplars else 0, device)
     place: Tensor | None = None  # of a step's rows
     fused = None
@@ -220,7 +221,7 @@ def _learn(
         if augmented is not None and draws is not None:
             chosen[: len(batch)] = augmented(chosen[: len(batch)], draws)
         own = None
-        if stage.leave_one_out and n_exemplars:
+        if leaves_out:
             own = own_exemplars(batch, np.concatenate([exemplars, memory.positions])).to(device)
         if fused is not None:
             found, centres = fused(chosen, noise, own, memory.means)

@@ -20,7 +20,7 @@ from mgvae.training.team import Team
 __all__ = ["ENOUGH", "SHORTER", "choose_ewc_weight", "hold_out"]
 
 ENOUGH = 25  # minority rows from which a part can be held out
-_MOST = 4096  # rows that are held out
+_MOST = 1_000  # rows that are held out: more do not make the choice better, only slower
 _LOOKS = 20  # at the rows held out, in one fine-tuning
 SHORTER = 4  # the steps of a trial, as a part of those of a fine-tuning
 _JUDGES = 1_000  # majority rows that a trial is judged with

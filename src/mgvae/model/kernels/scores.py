@@ -16,7 +16,6 @@ so that one pass serves all outputs whose mean is the raw output itself. The pla
 
 import math
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -98,9 +97,13 @@ class Scores:
             self._log_variance = (log_variance[0].numpy(), log_variance[1].numpy())
         self._curved = []
         self._present: Tensor | None = None
+        categorical = [block for block in likelihood.blocks if block.likelihood == "categorical"]
+        self._categories = _Categories(categorical, self.for_raw) if categorical else None
         for block in likelihood.blocks:
             kinds = {"squared_error": self._published, "gaussian": self._gaussian}
             kinds.get(block.likelihood, self._other)[block.slice] = 1.0
+            if block in categorical:
+                continue
             if block.activation != "identity" or block.likelihood == "bernoulli":
                 self._curved.append(block)
         self._other_factor = self._other.numpy() / n
@@ -135,6 +138,8 @@ class Scores:
             present.mul_(self._may_miss).add_(1.0)
             torch.sum(present, 0, out=self._counts).mul_(self._gaussian)
         torch.sub(raw, x, out=errors)
+        if self._categories is not None:
+            total += self._categories.choose(x, raw, present)
         means = []
         for block in self._curved:
             cost, mean = self._bend(block, x, raw)
@@ -179,8 +184,6 @@ class Scores:
         Return its cost, if that is not a sum of squares, and else the means.
         """
         where = block.slice
-        if block.likelihood == "categorical":
-            return sum(self._choose(span, x, raw) for span in _spans(block)), None
         x, raw, errors = x[:, where], raw[:, where], self.for_raw[:, where]
         if block.likelihood != "bernoulli":
             mean = _mean(block, raw)
@@ -195,22 +198,58 @@ class Scores:
             costs.mul_(self._present[:, where])
         return costs.sum().item(), None
 
-    def _choose(self, span: slice, x: Tensor, raw: Tensor) -> float:
-        """Return the cost of one category, and put its errors in place."""
-        chosen = x[:, span]
-        logs = torch.log_softmax(raw[:, span], -1)
-        errors = torch._log_softmax_backward_data(-chosen, logs, -1, raw.dtype)
-        self.for_raw[:, span] = errors
-        costs = logs.mul_(chosen)
-        if self._present is not None:
-            costs.mul_(self._present[:, span])
-        return -costs.sum().item()
 
+class _Categories:
+    """All categories of a batch at once.
 
-def _spans(block: Block) -> list[slice]:
-    """Return where each category of a block stands."""
-    ends = [block.slice.start + end for end in accumulate(block.sizes, initial=0)]
-    return [slice(start, end) for start, end in pairwise(ends)]
+    The levels stand below each other, one column for each row of the batch, so that numpy reduces
+    every category over its levels without a loop.
+
+    Parameters
+    ----------
+    blocks : sequence of Block
+        The runs of categories.
+    errors : Tensor of shape (n, width)
+        Where the gradients go.
+    """
+
+    def __init__(self, blocks: Sequence[Block], errors: Tensor) -> None:
+        sizes = [size for block in blocks for size in block.sizes]
+        self.columns = np.concatenate([np.r_[block.slice] for block in blocks])
+        self.starts = np.cumsum([0, *sizes[:-1]])
+        self.owner = np.repeat(np.arange(len(sizes)), sizes)
+        self.errors = errors.numpy()
+        shape = len(self.columns), len(errors)
+        self._raw, self._x, self._spread = np.empty((3, *shape), self.errors.dtype)
+
+    def choose(self, x: Tensor, raw: Tensor, present: Tensor | None) -> float:
+        """Return the cost of all categories, and put their errors in place.
+
+        Parameters
+        ----------
+        x, raw : Tensor of shape (n, width)
+            Encoded rows and raw outputs.
+        present : Tensor of shape (n, width), optional
+            1 where a cell is present, else 0.
+        """
+        a, chosen, spread = self._raw, self._x, self._spread
+        raw.numpy().T.take(self.columns, 0, out=a)
+        x.numpy().T.take(self.columns, 0, out=chosen)
+        if present is not None:
+            chosen *= present.numpy().T.take(self.columns, 0, out=spread)
+        with np.errstate(over="ignore", invalid="ignore"):  # the loop finds a loss of NaN
+            np.maximum.reduceat(a, self.starts, 0).take(self.owner, 0, out=spread)
+            a -= spread
+            cost = -float(np.vdot(chosen, a))
+            np.exp(a, out=a)
+            totals = np.add.reduceat(a, self.starts, 0)
+            counts = np.add.reduceat(chosen, self.starts, 0)
+            cost += float(np.vdot(counts, np.log(totals)))
+            counts /= totals
+            a *= counts.take(self.owner, 0, out=spread)
+        a -= chosen
+        self.errors[:, self.columns] = a.T
+        return cost
 
 
 def _mean(block: Block, raw: Tensor) -> Tensor:
