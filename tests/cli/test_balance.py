@@ -365,6 +365,24 @@ def test_terminal_tricks_in_names_are_shown_harmless(balance: Balance, tmp_path:
     assert "\x1b" not in balance(source, "-t", "z", "--dry-run")[2]
 
 
+@pytest.mark.parametrize("options", [[], ["--share", "0.5"], ["--no-relations"], ["--drop", "id"]])
+def test_a_dry_run_tells_the_same_with_and_without_a_sampler(
+    loans: Path, balance: Balance, options: list[str]
+) -> None:
+    wanted = [loans, "-t", "default", "--dry-run", "--missing", "?", *options]
+    assert balance(*wanted) == balance(*wanted, "--device", "cpu")
+    assert balance(*wanted, "--json") == balance(*wanted, "--json", "--device", "cpu")
+
+
+def test_a_dry_run_does_without_torch(loans: Path) -> None:
+    program = (
+        "import sys; from mgvae.cli._run import run; "
+        f"code = run(['balance', {str(loans)!r}, '-t', 'default', '--dry-run']); "
+        "sys.exit(code or 'torch' in sys.modules or 'sklearn' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
 # failures while working
 
 

@@ -86,6 +86,15 @@ def test_a_lookup_is_linear_interpolation_to_the_bit(
     np.testing.assert_array_equal(Lookup(x, y)(at), np.interp(at, x, y))
 
 
+def test_a_spike_at_zero_is_looked_up_as_interpolation_does() -> None:
+    rng = np.random.default_rng(4)
+    x = np.where(rng.random(3_000) < 0.3, 0.0, rng.normal(size=3_000))
+    lookup = quantile(x)._codes
+    assert lookup._even  # not by bisection, though the next float after zero is a knot
+    at = np.concatenate([x, rng.normal(size=3_000), lookup.x, [-np.inf, np.inf]])
+    np.testing.assert_array_equal(lookup(at), np.interp(at, lookup.x, lookup.y))
+
+
 def test_many_values_are_thinned_without_losing_shape() -> None:
     x = np.exp(3 * np.random.default_rng(3).normal(size=15_000))
     scale = quantile(x)

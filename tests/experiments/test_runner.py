@@ -31,6 +31,18 @@ def test_a_failing_cell_is_noted_and_the_rest_goes_on(tmp_path, jobs):
     assert waiting([*CELLS, *CELLS], store, again=True) == CELLS
 
 
+def who(cell):
+    return {"process": os.getpid()}
+
+
+def test_cells_that_share_something_stay_in_one_process(tmp_path):
+    store = Store(tmp_path)
+    done = [c for c, _ in run_cells(CELLS, who, store, jobs=2, together=lambda c: c.seed % 3)]
+    assert sorted(cell.seed for cell in done) == list(range(6))
+    processes = [store.get(cell)["process"] for cell in CELLS]
+    assert processes[:3] == processes[3:]
+
+
 SCRIPT = """
 import json, sys, time
 from pathlib import Path

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from mgvae.errors import ParameterError
 
@@ -12,11 +12,75 @@ if TYPE_CHECKING:
 
     from mgvae import MGVAE
     from mgvae.cli._load import Loaded
+    from mgvae.codec import TableCodec
     from mgvae.files import Format
 
-__all__ = ["balance_table"]
+__all__ = ["balance_table", "describe_table"]
 
 _REPORT_CELLS = 2 * 10**8  # of a table that a report can be made of
+
+
+def describe_table(
+    loaded: "Loaded",
+    format: "Format | None",  # noqa: A002
+    *,
+    identifiers: "Literal['new', 'missing'] | None",
+    constraints: "list[str] | None",
+    share: float | None,
+    console: "Console",
+) -> dict[str, Any]:
+    """Show what a table holds, and give what ``--json`` prints.
+
+    This is a dry run that sets no parameter of the training. It shows what :func:`balance_table`
+    shows, and starts in half the time, because it needs no sampler.
+
+    Parameters
+    ----------
+    loaded : Loaded
+        The table.
+    format : str or None
+        Of the output, if there shall be one: its columns must be able to go there.
+    identifiers, constraints
+        See :class:`mgvae.MGVAE`; None is its default.
+    share : float or None
+        What --share says.
+    console : rich.console.Console
+        Where to tell people.
+    """
+    from mgvae.cli._columns import read_share
+    from mgvae.codec import TableCodec
+    from mgvae.files import check_types, observe_columns
+
+    if format is not None:
+        check_types(loaded.source.batches(), format)
+    classes = loaded.classes
+    largest = next(iter(classes))
+    wanted = read_share(share, classes) or {
+        label: classes[largest] for label in classes if label != largest
+    }
+    codec = TableCodec(
+        loaded.kinds,
+        identifiers=identifiers or "new",
+        constraints="auto" if constraints is None else constraints,
+    )
+    observe_columns(codec, loaded.source, loaded.target)
+    return _tell(loaded, codec, {label: n - classes[label] for label, n in wanted.items()}, console)
+
+
+def _tell(
+    loaded: "Loaded", codec: "TableCodec", wanted: "Mapping[Any, int]", console: "Console"
+) -> dict[str, Any]:
+    """Show what was seen, and return it."""
+    from mgvae.cli._summary import Summary
+
+    summary = Summary(
+        loaded.name, loaded.n_rows, codec.describe(), loaded.target, loaded.classes, wanted,
+        loaded.dropped, codec.relations,
+    )  # fmt: skip
+    summary.show(console)
+    if loaded.n_unlabelled:
+        console.print(f"Left out: {loaded.n_unlabelled:,} rows without a class")
+    return summary.as_dict() | {"rows_without_class": loaded.n_unlabelled}
 
 
 def balance_table(
@@ -86,7 +150,7 @@ def balance_table(
 
     from mgvae import files
     from mgvae.cli._columns import new_rows, read_share, read_strategy
-    from mgvae.cli._summary import Summary, printable
+    from mgvae.cli._summary import printable
     from mgvae.common.disk import working_folder
     from mgvae.samplers import check_size, learn, look, make
     from mgvae.streams import InBatches, anchor_mark, check_output_room
@@ -109,15 +173,7 @@ def balance_table(
     wanted = new_rows(sampler.sampling_strategy, loaded.classes)
     given = InBatches(source, target, declared=True)  # count_classes has looked at it
     seen = look(sampler, given)
-    codec = seen.samples.codec
-    summary = Summary(
-        loaded.name, n, codec.describe(), target, loaded.classes, wanted, loaded.dropped,
-        codec.relations,
-    )  # fmt: skip
-    summary.show(console)
-    if loaded.n_unlabelled:
-        console.print(f"Left out: {loaded.n_unlabelled:,} rows without a class")
-    described = summary.as_dict() | {"rows_without_class": loaded.n_unlabelled}
+    described = _tell(loaded, seen.samples.codec, wanted, console)
     if dry_run:
         return described
     # a dry run does without these, which take as long to import as all others

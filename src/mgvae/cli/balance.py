@@ -251,7 +251,7 @@ def balance(
     from rich.console import Console
 
     from mgvae.cli._balance_images import balance_folder, refuse_table_options
-    from mgvae.cli._balance_table import balance_table
+    from mgvae.cli._balance_table import balance_table, describe_table
     from mgvae.cli._load import load
     from mgvae.cli._output import check_output, find_output_format, print_json
     from mgvae.cli._warnings import one_line_warnings
@@ -365,6 +365,24 @@ def balance(
             input_format=input_format,
             drop_missing_target=drop_missing_target,
         )
+        console = Console(stderr=output == "-", quiet=quiet or json, highlight=False, markup=False)
+        constraints = _constraints(keep, no_relations)
+        trains = (
+            preset, generation, temperature, rejection, pretrain_steps, finetune_steps, device,
+            jobs, checkpoint, strategy, mark_name, page,
+        )  # fmt: skip
+        if dry_run and all(option is None for option in trains) and not mark_synthetic:
+            report = describe_table(
+                loaded,
+                None if output is None else write_as,
+                identifiers=identifiers,
+                constraints=constraints,
+                share=share,
+                console=console,
+            )
+            if json:
+                print_json(report)
+            return
         report = balance_table(
             loaded,
             output,
@@ -377,7 +395,7 @@ def balance(
                 rejection=rejection,
                 column_types=kinds or None,
                 identifiers=identifiers,
-                constraints=_constraints(keep, no_relations),
+                constraints=constraints,
                 pretrain_steps=_read_steps(pretrain_steps),
                 finetune_steps=_read_steps(finetune_steps),
                 device=device,
@@ -391,9 +409,7 @@ def balance(
             mark=(mark_name or MARK) if mark_synthetic or mark_name else None,
             escape_formulas=csv_formulas == "escape",
             dry_run=dry_run,
-            console=Console(
-                stderr=output == "-", quiet=quiet or json, highlight=False, markup=False
-            ),
+            console=console,
             seed=seed,
             page=page,
             model=model,

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from mgvae.codec._columns import Column, Table
+from mgvae.codec._columns import Column, Table, take_cells
 from mgvae.codec._fitted import Fitted
 from mgvae.codec._infer import KindName, NumericScale, Observed, Options
 from mgvae.codec._kinds import Kind, Numeric
@@ -160,12 +160,13 @@ class TableCodec:
             self._sample = RowSample() if self._find or self._declared else None
         self._check_names(table, [o.name for o in self._observed])
         columns = []
+        taken = None if self._sample is None else self._sample.next_rows(table.n_rows)
         for observed, column in zip(self._observed, table.contiguous(), strict=True):
             observed.observe(column)
-            if self._sample is not None:
-                columns.append(self._sample.pick(column))
-        if self._sample is not None:
-            self._sample.add(columns, table.n_rows)
+            if taken is not None:
+                columns.append(take_cells(column, taken))
+        if self._sample is not None and taken is not None:
+            self._sample.add(taken, columns, table.n_rows)
         return self
 
     def finish(self) -> "TableCodec":

@@ -1,11 +1,13 @@
 """What a method of a comparison does with the training rows of a split.
 
-All arms of a split share one fitted MGVAE: whoever asks first fits it, and the process keeps it
-until it comes to another split.
+All arms of a split share one fitted MGVAE, and those that add nothing share one fitted classifier:
+whoever asks first fits it, and the process keeps it until it comes to another split. The time that
+it took counts for all of them. :func:`shared_by` says which arms these are.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import time
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -34,7 +36,7 @@ from mgvae.experiments.tables import (
 )
 from mgvae.samplers import MGVAE
 
-__all__ = ["NotApplicableError", "Predict", "Training", "train_arm"]
+__all__ = ["NotApplicableError", "Predict", "Training", "shared_by", "train_arm"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -72,6 +74,8 @@ class Training:
         For the classifier, the sampler, and the tuning of a threshold.
     split : tuple
         What the split is called.
+    lent : list of float
+        Seconds that other arms have spent on what this one was given.
     """
 
     X: Any
@@ -84,6 +88,7 @@ class Training:
     model: str
     seeds: tuple[int, int, int]
     split: tuple[Any, ...]
+    lent: list[float] = field(default_factory=list)
 
     def estimator(self, *, member: bool = False, weighted: bool = False) -> Any:
         """Return the classifier, not trained, for rows that are numbers."""
@@ -95,14 +100,43 @@ class Training:
 
     def sampler(self) -> MGVAE:
         """Return the MGVAE of this split, fitted once in this process."""
-        if self.split not in _FITTED:
+        made = MGVAE(column_types=self.encoder.column_types, random_state=self.seeds[1])
+        fitted: MGVAE = self._once("MGVAE", lambda: made.fit(self.X, self.y))
+        return fitted
+
+    def untreated(self) -> Any:
+        """Return the classifier trained on the rows as they are, once in this process."""
+        return self._once(self.model, lambda: self.estimator().fit(self.Z, self.y))
+
+    def _once(self, name: str, fit: Callable[[], Any]) -> Any:
+        if any(split != self.split for split, _ in _FITTED):
             _FITTED.clear()
-            made = MGVAE(column_types=self.encoder.column_types, random_state=self.seeds[1])
-            _FITTED[self.split] = made.fit(self.X, self.y)
-        return _FITTED[self.split]
+        if (self.split, name) in _FITTED:
+            fitted, seconds = _FITTED[self.split, name]
+            self.lent.append(seconds)
+            return fitted
+        started = time.perf_counter()
+        fitted = fit()
+        _FITTED[self.split, name] = fitted, time.perf_counter() - started
+        return fitted
 
 
-_FITTED: dict[tuple[Any, ...], MGVAE] = {}
+_FITTED: dict[tuple[tuple[Any, ...], str], tuple[Any, float]] = {}  # with the seconds that it took
+
+
+def shared_by(method: str, model: str) -> Hashable:
+    """Name what an arm shares with other arms of its split; None if nothing.
+
+    Examples
+    --------
+    >>> shared_by("MGVAE", "knn") == shared_by("BalancedClassifier", "logistic")
+    True
+    >>> shared_by("nothing", "knn") == shared_by("tuned threshold", "logistic")
+    False
+    """
+    if method in ("MGVAE", "BalancedClassifier"):
+        return "MGVAE"
+    return model if method in ("nothing", "tuned threshold") else None
 
 
 def train_arm(method: str, training: Training, guard: Callable[[Floats], None]) -> Predict:
@@ -120,9 +154,10 @@ def train_arm(method: str, training: Training, guard: Callable[[Floats], None]) 
     rows, seed = training, training.seeds[0]
     if method == "tuned threshold":
         return _tuned(rows)
-    if method in ("nothing", "class weights"):
-        fitted = rows.estimator(weighted=method == "class weights").fit(rows.Z, rows.y)
-        return _on_numbers(fitted, rows)
+    if method == "nothing":
+        return _on_numbers(rows.untreated(), rows)
+    if method == "class weights":
+        return _on_numbers(rows.estimator(weighted=True).fit(rows.Z, rows.y), rows)
     bagged: dict[str, Any] = {"n_draws": _MEMBERS, "random_state": seed}
     if method in ("nothing, bagged", "class weights, bagged"):
         weighted = method != "nothing, bagged"
@@ -261,7 +296,7 @@ def _tuned(rows: Training) -> Predict:
     Of several classes, each probability is divided by the share of its class instead.
     """
     Z, y, groups = rows.Z, rows.y, rows.groups
-    fitted = rows.estimator().fit(Z, y)
+    fitted = rows.untreated()
     _telling(fitted)
     said = fitted.predict_proba(rows.Z_test)
     if int(y.max()) > 1:

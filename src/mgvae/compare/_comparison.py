@@ -4,7 +4,7 @@ import hashlib
 import json
 import platform
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
 from importlib.metadata import version
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from mgvae.codec import Column, KindName, read_table
 from mgvae.common.notebook import axes, data_frame, html_table
 from mgvae.compare._advice import Recommendation, recommend
+from mgvae.compare._arms import shared_by
 from mgvae.compare._methods import METHODS, check_names
 from mgvae.compare._page import bands
 from mgvae.compare._scores import LOWER_IS_BETTER, METRICS
@@ -320,7 +321,7 @@ def compare(
         kept = Store(folder if store is None else store)
         todo = waiting(cells, kept, retry=True)
         done = len(cells) - len(todo)
-        for _ in run_cells(todo, CrossValidation(data), kept, jobs=jobs):
+        for _ in run_cells(todo, CrossValidation(data), kept, jobs=jobs, together=_sharing):
             done += 1
             if progress is not None:
                 progress(done, len(cells))
@@ -346,6 +347,13 @@ def compare(
         stability,
         {model: recommend(model, methods, folds) for model, methods in scores.items()},
     )
+
+
+def _sharing(cell: Cell) -> Hashable:
+    """Name the cells that use the same fitted sampler or classifier."""
+    settings = cell.parameters
+    shared = shared_by(cell.method, settings["model"])
+    return id(cell) if shared is None else (settings["repeat"], settings["fold"], shared)
 
 
 def _read_classes(

@@ -7,7 +7,7 @@ to the process that started them, only cells under way are lost.
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from joblib import Parallel, delayed, parallel_config
@@ -46,7 +46,12 @@ def waiting(
 
 
 def run_cells(
-    cells: Sequence[Cell], work: Work, store: Store, *, jobs: int | None = None
+    cells: Sequence[Cell],
+    work: Work,
+    store: Store,
+    *,
+    jobs: int | None = None,
+    together: Callable[[Cell], Hashable] = id,
 ) -> Iterator[tuple[Cell, Outcome]]:
     """Work out cells and keep their results, yielding each as it is finished.
 
@@ -63,6 +68,9 @@ def run_cells(
     jobs : int, optional
         Cells at once, on one thread each. None is one, unless ``joblib.parallel_config`` around
         the call says another number or another engine, whose machines must see the store's folder.
+    together : callable, optional
+        Returns the same key for cells that one process shall work out one after the other, because
+        they share something. All are on their own unless given.
 
     Yields
     ------
@@ -84,23 +92,34 @@ def run_cells(
     >>> store.get(cell)["twice"]
     6
     """
+    groups: dict[Hashable, list[Cell]] = {}
+    for cell in cells:
+        groups.setdefault(together(cell), []).append(cell)
     try:
         parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
     except ValueError:  # an engine that tells of results only when it has all (Ray's)
         parallel = Parallel(n_jobs=jobs, batch_size=1)
-    yield from parallel(delayed(_attempt)(cell, work, store, os.getpid()) for cell in cells)
+    tasks = (delayed(_attempt_all)(group, work, store, os.getpid()) for group in groups.values())
+    for finished in parallel(tasks):
+        yield from finished
 
 
-def _attempt(cell: Cell, work: Work, store: Store, starter: int) -> tuple[Cell, Outcome]:
+def _attempt_all(
+    cells: Sequence[Cell], work: Work, store: Store, starter: int
+) -> list[tuple[Cell, Outcome]]:
     _end_with(starter)
+    return [(cell, _attempt(cell, work, store)) for cell in cells]
+
+
+def _attempt(cell: Cell, work: Work, store: Store) -> Outcome:
     try:
         with threadpool_limits(1), parallel_config(backend="sequential"):  # a cell has one core
             result = work(cell)
     except Exception as error:  # noqa: BLE001 (whatever it is, it belongs to this cell)
         store.put_error(cell, error)
-        return cell, "failed"
+        return "failed"
     store.put(cell, result)
-    return cell, "done"
+    return "done"
 
 
 _watched = threading.Event()

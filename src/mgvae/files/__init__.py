@@ -14,6 +14,7 @@ from mgvae.files._formats import (
     write,
     write_parquet,
 )
+from mgvae.files._observe import observe_columns
 from mgvae.files._source import Source, open_source
 from mgvae.files._table import Format, Layout, TableFile
 
@@ -28,6 +29,7 @@ __all__ = [
     "check_types",
     "find_format",
     "is_binary",
+    "observe_columns",
     "open_source",
     "read",
     "without",

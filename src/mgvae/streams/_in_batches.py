@@ -15,7 +15,7 @@ from mgvae.codec.samples import Samples
 from mgvae.common.disk import check_room
 from mgvae.common.rows import EncodedRows, FileRows, MemoryRows, Positions
 from mgvae.errors import DataError, ParameterError
-from mgvae.files import Source
+from mgvae.files import Source, observe_columns
 from mgvae.samplers import Part, Seen
 from mgvae.storage import FittedState
 from mgvae.streams._labels import LabelReader
@@ -68,21 +68,7 @@ class InBatches:
         if not isinstance(codec, TableCodec):
             raise ParameterError("sample_shape is for arrays of images, not for tables on disk.")
         labels = LabelReader(self.target)
-        start = 0
-        for batch in self.source.batches():
-            labels.observe(batch[self.target])
-            try:
-                codec.observe(self._columns(batch))
-            except DataError as error:
-                if start == 0:
-                    raise
-                raise type(error)(f"In the part that begins at row {start}: {error}") from error
-            start += batch.num_rows
-        if not start:
-            raise DataError(f"{self.source.name} holds no rows.")
-        codec.finish()
-        self._n_rows = start
-        self._confirm(codec)
+        self._n_rows = observe_columns(codec, self.source, self.target, labels.observe)
         return labels.finish(declared=self.declared)
 
     def encode(self, samples: Samples) -> EncodedRows:
@@ -92,14 +78,6 @@ class InBatches:
         if self.folder is None or 4 * self._n_rows * codec.width <= _IN_MEMORY:
             return MemoryRows(torch.from_numpy(np.concatenate(list(blocks))))
         return FileRows.write(blocks, self._n_rows, codec.width, self.folder)
-
-    def _confirm(self, codec: TableCodec) -> None:
-        """Read the columns that may be related once more."""
-        names = [str(name) for name in codec.unconfirmed]
-        if names:
-            for batch in self.source.only(names).batches():
-                codec.confirm(read_table(pa.Table.from_batches([batch])))
-            codec.settle()
 
     def schema(self, mark: str | None) -> pa.Schema:
         """Return the columns of the output: those of the input, and the marks of both parents."""

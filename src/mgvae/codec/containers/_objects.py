@@ -116,11 +116,11 @@ def _missing(cells: list[Any]) -> tuple[NDArray[np.bool_] | None, Marker]:
     if not markers and not floats:
         return None, "null"
     gone = tuple(types[name] for name in markers)
-    mask = np.fromiter(
-        (isinstance(c, gone) or (isinstance(c, floats) and c != c) for c in cells),
-        bool,
-        len(cells),
-    )
+    if {*types.values()} <= {str, float}:  # as most columns are that have cells of two types
+        marks = (c != c for c in cells)
+    else:
+        marks = (isinstance(c, gone) or (isinstance(c, floats) and c != c) for c in cells)
+    mask = np.fromiter(marks, bool, len(cells))
     if not mask.any():
         return None, "null"
     found = {_MARKERS[name] for name in markers} | {"nan"}

@@ -25,8 +25,9 @@ class RowSample:
     >>> import numpy as np
     >>> sample = RowSample()
     >>> for start in range(0, 40_000, 1000):
-    ...     cells = sample.pick(Column("a", np.arange(start, start + 1000)))
-    ...     sample.add([cells], 1000)
+    ...     taken = sample.next_rows(1000)
+    ...     cells = take_cells(Column("a", np.arange(start, start + 1000)), taken)
+    ...     sample.add(taken, [cells], 1000)
     >>> 4096 < len(sample) <= 8192
     True
     """
@@ -39,21 +40,19 @@ class RowSample:
     def __len__(self) -> int:
         return sum(len(rows) for rows, _ in self._parts)
 
-    def pick(self, column: Column) -> Column:
-        """Return some of a column's next cells, for :meth:`add`."""
-        return take_cells(column, self._taken(len(column.values)))
-
-    def add(self, columns: list[Column], n_rows: int) -> None:
-        """Keep the cells that were picked from all columns of the next rows."""
-        rows = np.arange(self.n_rows, self.n_rows + n_rows)
-        self._parts.append((rows[self._taken(n_rows)], columns))
-        self.n_rows += n_rows
-        while len(self) > _ROWS:
+    def next_rows(self, n_rows: int) -> NDArray[np.intp]:
+        """Return which of the next rows shall be kept, after making room for them."""
+        while True:
+            taken = sieve(self.n_rows, self.n_rows + n_rows, self._depth) - self.n_rows
+            if len(self) + len(taken) <= _ROWS:
+                return taken
             self._depth += 1
             self._parts = [self._thin(rows, columns) for rows, columns in self._parts]
 
-    def _taken(self, n_rows: int) -> NDArray[np.intp]:
-        return sieve(self.n_rows, self.n_rows + n_rows, self._depth) - self.n_rows
+    def add(self, taken: NDArray[np.intp], columns: list[Column], n_rows: int) -> None:
+        """Keep the cells of all columns in the rows that :meth:`next_rows` gave."""
+        self._parts.append((self.n_rows + taken, columns))
+        self.n_rows += n_rows
 
     def block(self, fitted: Sequence[Fitted]) -> Block:
         """Return the rows as the kinds decode them."""

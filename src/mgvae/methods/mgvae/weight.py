@@ -22,6 +22,7 @@ __all__ = ["ENOUGH", "SHORTER", "choose_ewc_weight", "hold_out"]
 ENOUGH = 25  # minority rows from which a part can be held out
 _MOST = 1_000  # rows that are held out: more do not make the choice better, only slower
 _LOOKS = 20  # at the rows held out, in one fine-tuning
+_LOOKED_AT = 250  # rows held out whose likelihood ends a trial; all of them judge it
 SHORTER = 4  # the steps of a trial, as a part of those of a fine-tuning
 _JUDGES = 1_000  # majority rows that a trial is judged with
 
@@ -89,6 +90,7 @@ def choose_ewc_weight(
     for_held_out, for_training, for_judges = seeds.spawn(3)
     shorter = replace(stage, steps=max(1, stage.steps // SHORTER))
     kept, held_out = hold_out(minority, fraction, shorter.steps, patience, for_held_out)
+    looks = replace(held_out, rows=held_out.rows[:_LOOKED_AT])
     n_judges = min(2 * _JUDGES, len(majority))
     rng = np.random.default_rng(for_judges)
     judges = majority[rng.choice(len(majority), n_judges, replace=False)]
@@ -106,7 +108,7 @@ def choose_ewc_weight(
         try:
             finetune(
                 vae, rows, kept, majority, shorter, copy.deepcopy(for_training),
-                consolidation=Consolidation(vae, fisher, weight), early_stopping=held_out,
+                consolidation=Consolidation(vae, fisher, weight), early_stopping=looks,
                 augmented=augmented, moved=moved, name=f"trial of ewc_weight={weight:g}", team=team,
             )  # fmt: skip
         except DivergenceError:  # the weight is too large for these steps
