@@ -58,8 +58,9 @@ def describe_table(
     wanted = read_share(share, classes) or {
         label: classes[largest] for label in classes if label != largest
     }
+    kinds: dict[str, Any] = dict(loaded.kinds)
     codec = TableCodec(
-        loaded.kinds,
+        kinds,
         identifiers=identifiers or "new",
         constraints="auto" if constraints is None else constraints,
     )

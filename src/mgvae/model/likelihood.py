@@ -199,12 +199,15 @@ class _Block:
         numeric_noise: bool,
     ) -> Tensor:
         if self.likelihood == "categorical":
-            noise = torch.rand(mean.shape, generator=generator, device=mean.device)
-            gumbel = noise.clamp_(1e-20, 1.0 - 1e-7).log_().neg_().log_().neg_()
-            scores = gumbel.add_(mean.clamp(min=1e-30).log_())
-            drawn = torch.zeros_like(scores)
-            for part, ones in zip(self._split(scores), self._split(drawn), strict=True):
-                ones.scatter_(-1, part.argmax(-1, keepdim=True), 1.0)
+            drawn = torch.zeros_like(mean)
+            noise = torch.rand(
+                (len(self.sizes), *mean.shape[:-1], 1), generator=generator, device=mean.device
+            )
+            parts = zip(self._split(mean.clamp(min=1e-30)), self._split(drawn), noise, strict=True)
+            for weights, ones, share in parts:
+                upto = weights.cumsum(-1)
+                level = (upto < share * upto[..., -1:]).sum(-1, keepdim=True)
+                ones.scatter_(-1, level, 1.0)
             return drawn
         if self.discrete:
             noise = torch.rand(mean.shape, generator=generator, device=mean.device)
