@@ -237,8 +237,12 @@ def nearest(codes: Tensor, others: Tensor, n: int = 1, *, same: bool = False) ->
     """
     found = [torch.empty(0, n, dtype=torch.int64)]
     size = max(1, MATRIX // max(1, len(others)))
+    middle = others.mean(0)  # near which rounding is least
+    codes, others = codes - middle, others - middle
+    lengths = others.square().sum(1)
     for start in range(0, len(codes), size):
-        distances = torch.cdist(codes[start : start + size], others)
+        # squared distances, less what is the same for all of a code's
+        distances = torch.addmm(lengths, codes[start : start + size], others.T, alpha=-2.0)
         if same:
             distances.diagonal(start).fill_(torch.inf)
         found.append(distances.topk(n, largest=False).indices)

@@ -22,7 +22,7 @@ __all__ = ["ENOUGH", "SHORTER", "choose_ewc_weight", "hold_out"]
 ENOUGH = 25  # minority rows from which a part can be held out
 _MOST = 1_000  # rows that are held out: more do not make the choice better, only slower
 _LOOKS = 20  # at the rows held out, in one fine-tuning
-_LOOKED_AT = 250  # rows held out whose likelihood ends a trial; all of them judge it
+_LOOKED_AT = 128  # rows held out whose likelihood ends a trial; all of them judge it
 SHORTER = 4  # the steps of a trial, as a part of those of a fine-tuning
 _JUDGES = 1_000  # majority rows that a trial is judged with
 
