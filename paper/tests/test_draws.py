@@ -3,15 +3,21 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
+from sklearn.pipeline import make_pipeline
 
-from mgvae import MGVAE
+from mgvae import MGVAE, BalancedClassifier
 from mgvae.experiments import Cell
-from mgvae.experiments.tables import LabelledTable, NumericEncoder
+from mgvae.experiments.estimators import make_oversampler
+from mgvae.experiments.tables import IndicatorEncoder, LabelledTable, NumericEncoder
 from mgvae_paper import draws
+from mgvae_paper.controls import BorrowedDifference
 from mgvae_paper.draws import FIGURES, evaluate_arms
 from mgvae_paper.draws_page import arm_scores, draws_parts
+from mgvae_paper.shared_members import EnsembleArm, Fold, SharedMembers
 from mgvae_paper.store import open_store
 from mgvae_paper.tables import find_table
 
@@ -91,3 +97,44 @@ def test_main_arms_of_the_first_seed_come_first():
     cells = table.cells("draws", only=["arms"])
     assert len(cells) == 3 * 57
     assert {cell.seed for cell in cells[:57]} == {0}
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"sampler": "MGVAE", "n_draws": 5, "calibrated": True},
+        {"sampler": "no VAE", "n_draws": 2, "share": 0.5},
+        {"sampler": "SMOTE", "n_draws": 2, "share": 1.0, "bootstrap": False},
+    ],
+)
+def test_an_arm_is_what_balanced_classifier_gives(declared):
+    rng = np.random.default_rng(1)
+    y = (np.arange(180) % 6 == 0).astype(np.int64)
+    numbers = rng.normal(size=(180, 2)) + y[:, None]
+    table = pa.table({"a": numbers[:, 0], "b": numbers[:, 1], "c": rng.choice(["x", "y"], 180)})
+    X, X_test = table.slice(0, 120), table.slice(120)
+    y, y_test = y[:120], y[120:]
+    encoder = NumericEncoder().fit(X)
+    sampler = MGVAE(pretrain_steps=5, finetune_steps=5, random_state=0).fit(X, y)
+    Z, Z_test = encoder.transform(X), encoder.transform(X_test)
+    fold = Fold(X, Z, y, Z_test, y_test, None, encoder, sampler, 3)
+    arm = EnsembleArm(**declared)
+    combined, said, _ = SharedMembers(fold, 5).train(arm, "logistic", {"max_iter": 200})
+
+    chain = make_pipeline(IndicatorEncoder(encoder.categorical_), LogisticRegression(max_iter=200))
+    given = {
+        "SMOTE": lambda: make_oversampler("SMOTE", 3, y, encoder.categorical_),
+        "no VAE": lambda: BorrowedDifference(random_state=3),
+        "MGVAE": lambda: FrozenEstimator(sampler),
+    }[declared["sampler"]]()
+    options = {k: v for k, v in declared.items() if k in ("n_draws", "share", "bootstrap")}
+    calibration = "auto" if declared.get("calibrated") else None
+    if declared["sampler"] == "SMOTE":
+        rows, rows_test = Z, Z_test
+    else:
+        rows, rows_test = X, X_test
+        chain = make_pipeline(FrozenEstimator(encoder), *(clone(step) for _, step in chain.steps))
+    model = BalancedClassifier(chain, given, calibration=calibration, random_state=3, **options)
+    expected = model.fit(rows, y).predict_proba(rows_test)[:, 1]
+    np.testing.assert_allclose(said, expected, atol=1e-12)
+    np.testing.assert_allclose(combined.weights, model.member_weights_)

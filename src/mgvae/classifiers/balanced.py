@@ -8,10 +8,9 @@ calibrate the probabilities (:mod:`mgvae.classifiers.calibration`) and tune deci
 (:mod:`mgvae.classifiers.decisions`), without any row held out.
 """
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -25,36 +24,30 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_sample_weight,
-    _num_samples,
     check_is_fitted,
     column_or_1d,
     has_fit_parameter,
     validate_data,
 )
 
-from mgvae.classifiers.bags import Positions, draw_bag, out_of_bag
-from mgvae.classifiers.calibration import Calibration, learn_calibration
-from mgvae.classifiers.decisions import METRICS, at_threshold, decide, read_costs, tuned_weights
-from mgvae.classifiers.draws import (
-    Draws,
-    MemberRows,
-    OneFit,
-    Refit,
-    is_oversampler,
-    rows_wanted,
-    seed_randomness,
+from mgvae.classifiers.combining import combine, spoken_priors
+from mgvae.classifiers.decisions import METRICS, Judged, check_decision, decide, decision_matrix
+from mgvae.classifiers.draws import Draws, OneFit, Refit, is_oversampler, seed_randomness
+from mgvae.classifiers.members import (
+    ClassifiedRows,
+    Member,
+    Trainer,
+    member_seeds,
+    probabilities_of,
 )
 from mgvae.classifiers.priors import Floats, class_shares, correct_priors
-from mgvae.classifiers.shares import AUTO, OutOfBag, average_out_of_bag, spread, weigh
-from mgvae.codec import take_rows
+from mgvae.classifiers.shares import AUTO, Place, places
 from mgvae.common.progress import progress_bars
 from mgvae.common.runtime import seed_sequence
 from mgvae.errors import DataError, ParameterError
 from mgvae.samplers import MGVAE, GenerativeSampler
 
 __all__ = ["BalancedClassifier", "correct_priors"]
-
-_FEW = 5  # rows of a class below which nothing is calibrated unless it is asked for
 
 
 class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -75,12 +68,13 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         draws again for each member; within ``sklearn.frozen.FrozenEstimator`` one that is fitted
         already, on these very rows. Any other is fitted for each member, on its bootstrap.
     n_draws : int, default=10
-        How many members. More cost more, and are never worse but by luck.
+        How many draws of new rows, each with a member of its own. More cost more, and are never
+        worse but by luck.
     share : "auto", float or None, default="auto"
         How large every class becomes at least, as a part of the largest: 1 is balance, 0 adds
-        nothing. ``"auto"`` divides the members among 0.5, 1 and 0, and weighs these by their
-        out-of-bag predictions, at no further cost. None leaves it to the sampler's own
-        ``sampling_strategy``.
+        nothing. ``"auto"`` draws at 1 and, every third time, at 0.5, adds one member without new
+        rows for every five draws, and weighs the three by their out-of-bag predictions. None leaves
+        it to the sampler's own ``sampling_strategy``.
     bootstrap : bool, default=True
         Whether each member sees a bootstrap of the real rows, of each class as many as there are,
         instead of all of them. Without, there are no out-of-bag predictions.
@@ -121,7 +115,7 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         Shares of the classes in the training rows.
     member_shares_ : list of float or None
         The share at which each member was trained.
-    member_weights_ : ndarray of shape (n_draws,)
+    member_weights_ : ndarray of shape (n_members,)
         The weight of each member in the average.
     share_weights_ : dict of float to float
         What each share counts.
@@ -238,15 +232,14 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         data = self._read(X, y, sample_weight, groups)
         for_sampler, for_members = seed_sequence(self.random_state).spawn(2)
         draws = self._fit_sampler(data, for_sampler)
-        shares = spread(self._shares(), self.n_draws)
-        members = self._train(data, draws, shares, for_members)
+        placed = self._places()
+        members = self._train(data, draws, placed, for_members)
 
         self.classes_, self.priors_ = data.classes, data.priors
         self.sampler_ = draws.sampler if isinstance(draws, OneFit) else None
         self.estimators_ = [member.estimator for member in members]
-        self.member_shares_ = shares
-        self._trained = [member.priors for member in members]
-        self._settle(data, [member.out for member in members])
+        self.member_shares_ = [place.share for place in placed]
+        self._settle(data, members)
         return self
 
     @available_if(lambda self: hasattr(self.estimator, "predict_proba"))  # type: ignore[untyped-decorator]
@@ -292,21 +285,16 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
 
     def _said(self, X: Any) -> Floats:
         check_is_fitted(self)
-        n = len(self.classes_)
-        said = np.zeros((_num_samples(X), n))
-        for member, trained, weight in zip(
-            self.estimators_, self._trained, self.member_weights_, strict=True
-        ):
-            said += weight * self._corrected(_probabilities(member, X, self.classes_), trained)
-        return said if self._calibrate is None else self._calibrate(said)
+        return self._combined(
+            probabilities_of(member, X, self.classes_) for member in self.estimators_
+        )
 
-    def _corrected(self, said: Floats, trained: Floats) -> Floats:
-        """Carry what a member says to the true shares; votes say nothing of shares."""
-        if self.correct == "none" or not hasattr(self.estimator, "predict_proba"):
-            return said
-        return correct_priors(said, self.priors_, trained)
+    @property
+    def _carried(self) -> bool:
+        """Whether what members say is carried to the true shares; votes say nothing of shares."""
+        return self.correct == "priors" and hasattr(self.estimator, "predict_proba")
 
-    def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> "_Data":
+    def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ClassifiedRows:
         """Check parameters and data, before anything is learned."""
         self._validate_params()
         validate_data(self, X, y, skip_check_array=True)
@@ -343,11 +331,9 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
                 "sample_weight must be greater than 0 for some row of every class; all weights of "
                 f"class {classes[priors.argmin()]!s} are 0."
             )
-        return _Data(X, y, codes, classes, priors, weight, members)
+        return ClassifiedRows(X, y, codes, classes, priors, weight, members)
 
     def _check_decision(self, classes: NDArray[Any]) -> None:
-        n = len(classes)
-        tells = hasattr(self.estimator, "predict_proba")
         needs = [
             f"{name}={value!r}"
             for name, value in (("decide", self.decide), ("calibration", self.calibration))
@@ -358,35 +344,26 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
                 f"{needs[0]} needs out-of-bag predictions, which bootstrap=False has not. Set "
                 "bootstrap=True."
             )
+        tells = hasattr(self.estimator, "predict_proba")
         if not tells and (needs or self.decide not in ("balanced", "probable", "corrected")):
             asked = needs[0] if needs else f"decide={self.decide!r}"
             raise ParameterError(
                 f"{asked} needs probabilities, which {type(self.estimator).__name__} does not "
                 "give. Use an estimator with predict_proba."
             )
-        if isinstance(self.decide, Real) and n != 2:
-            raise ParameterError(
-                f'decide={self.decide!r} is a threshold of two classes; y holds {n}. Use "tuned" '
-                "or cost_matrix."
-            )
-        if self.decide == "costs" and self.cost_matrix is None:
-            raise ParameterError('decide="costs" needs cost_matrix.')
-        if self.cost_matrix is not None:
-            if self.decide not in ("costs", "tuned"):
-                raise ParameterError(
-                    f"cost_matrix says nothing to decide={self.decide!r}. Set decide to "
-                    '"costs" or "tuned".'
-                )
-            read_costs(self.cost_matrix, classes)
+        check_decision(self.decide, self.cost_matrix, classes)
 
-    def _shares(self) -> tuple[float | None, ...]:
+    def _places(self) -> list[Place]:
         if self.share != "auto":
-            return (self.share,)
-        if self.sampler is not None and not is_oversampler(_inner(self.sampler)):
-            return (None, 0.0)
-        return AUTO if hasattr(self.estimator, "predict_proba") else (1.0,)
+            return places((self.share,), self.n_draws)
+        if not hasattr(self.estimator, "predict_proba"):
+            return places((1.0,), self.n_draws)
+        oversampled = self.sampler is None or is_oversampler(_inner(self.sampler))
+        return places(
+            AUTO if oversampled else (None,), self.n_draws, auto=self.bootstrap and self._carried
+        )
 
-    def _fit_sampler(self, data: "_Data", seeds: np.random.SeedSequence) -> Draws:
+    def _fit_sampler(self, data: ClassifiedRows, seeds: np.random.SeedSequence) -> Draws:
         """Fit a sampler that can draw again, unless nothing is to be drawn."""
         frozen = isinstance(self.sampler, FrozenEstimator)
         sampler = MGVAE() if self.sampler is None else _inner(self.sampler)
@@ -420,90 +397,54 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
 
     def _train(
         self,
-        data: "_Data",
+        data: ClassifiedRows,
         draws: Draws,
-        shares: list[float | None],
+        placed: list[Place],
         seeds: np.random.SeedSequence,
-    ) -> list["_Member"]:
-        work = _Work(self.estimator, data, draws, self.bootstrap)
-        branches = seeds.spawn(len(shares))
-        tasks = [delayed(work)(share, own) for share, own in zip(shares, branches, strict=True)]
+    ) -> list[Member]:
+        train = Trainer(self.estimator, data, draws, self.bootstrap)
+        own = member_seeds(seeds, self.n_draws)
+        tasks = [delayed(train)(share, own[bag]) for share, bag in placed]
         members = []
         with progress_bars(bool(self.verbose)) as bars:
             for member in _in_order(tasks, self.n_jobs):
                 members.append(member)
                 if bars is not None:
-                    bars("members", len(members), len(shares), {"rows": member.n_rows})
+                    bars("members", len(members), len(placed), {"rows": member.n_rows})
         return members
 
-    def _settle(self, data: "_Data", out: list["OutOfBag | None"]) -> None:
-        """Weigh the members, calibrate and choose the decision, by what is said out of bag."""
-        n = len(data.classes)
-        known = [o for o in out if o is not None]
-        honest = bool(known) and hasattr(self.estimator, "predict_proba")
-        self.member_weights_ = np.full(len(out), 1 / len(out))
-        self._calibrate: Calibration | None = None
-        seen = np.zeros(len(data.y), bool)
-        if honest:
-            corrected = [
-                OutOfBag(o.rows, self._corrected(o.probabilities, trained))
-                for o, trained in zip(known, self._trained, strict=True)
-            ]
-            if self.correct == "priors":
-                self.member_weights_ = weigh(
-                    self.member_shares_, corrected, data.codes, data.weight
-                )
-            said = average_out_of_bag(corrected, self.member_weights_, len(data.y))
-            self.oob_probabilities_ = said
+    def _settle(self, data: ClassifiedRows, members: list[Member]) -> None:
+        """Combine the members and choose the decision, by what is said out of bag."""
+        trained = [member.priors for member in members]
+        out = [member.out for member in members if member.out is not None]
+        tells = hasattr(self.estimator, "predict_proba")
+        self._combined = combine(
+            data,
+            self.member_shares_,
+            trained if self._carried else None,
+            out if out and tells else None,
+            self.calibration,
+        )
+        self.member_weights_ = self._combined.weights
+        self.share_weights_ = {
+            share: float(self.member_weights_[[s == share for s in self.member_shares_]].sum())
+            for share in dict.fromkeys(self.member_shares_)
+        }
+        said, seen = np.empty((0, len(data.classes))), np.zeros(len(data.y), bool)
+        if self._combined.out_of_bag is not None:
+            self.oob_probabilities_ = said = self._combined.out_of_bag
             seen = ~np.isnan(said[:, 0])
-        weights: dict[float | None, float] = {}
-        for share, weight in zip(self.member_shares_, self.member_weights_, strict=True):
-            weights[share] = weights.get(share, 0.0) + float(weight)
-        self.share_weights_ = weights
-
-        codes = data.codes[seen]
+            said = said[seen]
         weight = None if data.weight is None else data.weight[seen]
-        fewest = int(np.bincount(codes, minlength=n).min()) if honest else 0
-        kind = self._calibration_kind(fewest)
-        if kind is not None:
-            self._calibrate = learn_calibration(kind, said[seen], codes, self.priors_, weight)
-            said[seen] = self._calibrate(said[seen])
-        spoken = self.priors_
-        if self.correct == "none" or not hasattr(self.estimator, "predict_proba"):
-            spoken = np.average(self._trained, 0, self.member_weights_)
-            spoken = spoken if self.correct == "none" else np.ones(n)
-        balanced = 1.0 / spoken
-        if self.decide == "balanced":
-            self.decision_matrix_ = np.diag(balanced)
-        elif self.decide in ("probable", "corrected"):
-            self.decision_matrix_ = np.eye(n)
-        elif self.decide == "costs":
-            self.decision_matrix_ = -read_costs(self.cost_matrix, data.classes)
-        elif self.decide == "tuned":
-            if not fewest:
-                raise DataError(
-                    'decide="tuned" needs an out-of-bag prediction of every class, and a class has '
-                    "none: it has too few rows. Raise n_draws, or set another decide."
-                )
-            by: Any = self.metric
-            if self.cost_matrix is not None:
-                by = read_costs(self.cost_matrix, data.classes)
-            found = tuned_weights(said[seen], codes, balanced, by, data.classes, weight)
-            self.decision_matrix_ = np.diag(found)
-        else:
-            self.decision_matrix_ = at_threshold(float(self.decide))
-
-    def _calibration_kind(self, fewest: int) -> Literal["sigmoid", "isotonic"] | None:
-        if self.correct == "none" or self.calibration is None:
-            return None
-        if self.calibration == "auto":
-            return "sigmoid" if fewest >= _FEW else None
-        if not fewest:
-            raise DataError(
-                f"calibration={self.calibration!r} needs two rows of every class; one class has "
-                "none that was out of a bootstrap. Set calibration=None."
-            )
-        return self.calibration
+        spoken = spoken_priors(self._combined, trained) if tells else np.ones(len(data.classes))
+        self.decision_matrix_ = decision_matrix(
+            self.decide,
+            data.classes,
+            spoken,
+            Judged(said, data.codes[seen], weight),
+            metric=self.metric,
+            cost_matrix=self.cost_matrix,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -517,86 +458,7 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         return tags
 
 
-@dataclass(frozen=True)
-class _Data:
-    """The user's rows: with codes of their classes, and of their groups."""
-
-    X: Any
-    y: NDArray[Any]
-    codes: Positions
-    classes: NDArray[Any]
-    priors: Floats
-    weight: Floats | None
-    groups: Positions | None
-
-
-class _Member(NamedTuple):
-    """A trained member, the shares of the classes in its rows, and what it says out of bag."""
-
-    estimator: Any
-    priors: Floats
-    out: OutOfBag | None
-    n_rows: int
-
-
-@dataclass(frozen=True)
-class _Work:
-    """Trains a member; it goes to other processes."""
-
-    estimator: Any
-    data: _Data
-    draws: Draws
-    bootstrap: bool
-
-    def __call__(self, share: float | None, seeds: np.random.SeedSequence) -> _Member:
-        data = self.data
-        for_bag, for_draw, for_estimator = seeds.spawn(3)
-        rows, bag = MemberRows(data.X, data.y, data.weight), np.arange(len(data.y))
-        if self.bootstrap:
-            bag = draw_bag(data.codes, for_bag, data.groups)
-            weight = None if data.weight is None else data.weight[bag]
-            rows = MemberRows(take_rows(data.X, bag), data.y[bag], weight)
-        wanted = self._wanted(data.codes[bag], share)
-        if wanted is None or wanted:
-            rows = self.draws.add(rows, bag, wanted, for_draw)
-        estimator = clone(self.estimator)
-        seed_randomness(estimator, for_estimator)
-        options = {} if rows.weight is None else {"sample_weight": rows.weight}
-        estimator.fit(rows.X, rows.y, **options)
-        codes = np.searchsorted(data.classes, rows.y)
-        priors = class_shares(codes, len(data.classes), rows.weight)
-        out = None
-        if self.bootstrap:
-            left = out_of_bag(bag, len(data.y))
-            said = np.empty((0, len(data.classes)))
-            if len(left):
-                said = _probabilities(estimator, take_rows(data.X, left), data.classes)
-            out = OutOfBag(left, said)
-        return _Member(estimator, priors, out, len(rows.y))
-
-    def _wanted(self, codes: Positions, share: float | None) -> Mapping[Any, int] | None:
-        if share is None:
-            return None
-        counts = np.bincount(codes, minlength=len(self.data.classes))
-        labels = self.data.classes.tolist()
-        return rows_wanted(dict(zip(labels, counts.tolist(), strict=True)), share)
-
-
-def _probabilities(member: Any, X: Any, classes: NDArray[Any]) -> Floats:
-    """Return what a member says, or its votes if it gives no probabilities."""
-    if hasattr(member, "predict_proba"):
-        said = np.asarray(member.predict_proba(X), np.float64)
-        places = np.searchsorted(classes, member.classes_)
-        if len(places) == len(classes):
-            return said
-        whole = np.zeros((len(said), len(classes)))
-        whole[:, places] = said
-        return whole
-    votes: Floats = np.eye(len(classes))[np.searchsorted(classes, member.predict(X))]
-    return votes
-
-
-def _in_order(tasks: list[Any], n_jobs: int | None) -> Iterator[_Member]:
+def _in_order(tasks: list[Any], n_jobs: int | None) -> Iterator[Member]:
     """Work on tasks, several at once, and yield their results in order as they come."""
     try:
         parallel = Parallel(n_jobs=n_jobs, return_as="generator")

@@ -15,16 +15,26 @@ the largest :math:`\sum_k p(k \mid x) M_{kc}`.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mgvae.classifiers.bags import Positions
 from mgvae.classifiers.priors import Floats
-from mgvae.errors import ParameterError
+from mgvae.errors import DataError, ParameterError
 
-__all__ = ["METRICS", "at_threshold", "decide", "read_costs", "tuned_weights"]
+__all__ = [
+    "METRICS",
+    "Judged",
+    "at_threshold",
+    "check_decision",
+    "decide",
+    "decision_matrix",
+    "read_costs",
+    "tuned_weights",
+]
 
 Confusion = Floats
 Judge = Callable[[Positions, Positions, Floats], float]
@@ -44,6 +54,83 @@ def decide(probabilities: Floats, matrix: Floats) -> Positions:
     """
     chosen: Positions = (probabilities @ matrix).argmax(1)
     return chosen
+
+
+class Judged(NamedTuple):
+    """Probabilities of rows that nothing which says them was trained on, and what they are."""
+
+    said: Floats
+    codes: Positions
+    weight: Floats | None
+
+
+def check_decision(how: str | float, cost_matrix: Any, classes: NDArray[Any]) -> None:
+    """Raise if a decision cannot be made between these classes."""
+    if isinstance(how, Real) and len(classes) != 2:
+        raise ParameterError(
+            f'decide={how!r} is a threshold of two classes; y holds {len(classes)}. Use "tuned" or '
+            "cost_matrix."
+        )
+    if how == "costs" and cost_matrix is None:
+        raise ParameterError('decide="costs" needs cost_matrix.')
+    if cost_matrix is not None:
+        if how not in ("costs", "tuned"):
+            raise ParameterError(
+                f'cost_matrix says nothing to decide={how!r}. Set decide to "costs" or "tuned".'
+            )
+        read_costs(cost_matrix, classes)
+
+
+def decision_matrix(
+    how: str | float,
+    classes: NDArray[Any],
+    shares: Floats,
+    judged: Judged,
+    *,
+    metric: str | Callable[[Any, Any], float] = "gm",
+    cost_matrix: Any = None,
+) -> Floats:
+    """Return the matrix of a decision.
+
+    Parameters
+    ----------
+    how : str or float
+        See above.
+    classes : ndarray
+        The labels.
+    shares : ndarray of shape (n_classes,)
+        The shares of the classes that the probabilities speak of.
+    judged : Judged
+        What ``"tuned"`` goes by; may be empty for the others.
+    metric : str or callable
+        What ``"tuned"`` makes large unless there are costs.
+    cost_matrix : array-like or mapping, optional
+        As in :func:`read_costs`.
+
+    Examples
+    --------
+    >>> nobody = Judged(np.empty((0, 2)), np.empty(0, int), None)
+    >>> decision_matrix("balanced", np.array([0, 1]), np.array([0.8, 0.2]), nobody)
+    array([[1.25, 0.  ],
+           [0.  , 5.  ]])
+    """
+    if how == "balanced":
+        return np.diag(1.0 / shares)
+    if how in ("probable", "corrected"):  # which is an earlier name
+        return np.eye(len(classes))
+    if how == "costs":
+        return -read_costs(cost_matrix, classes)
+    if how != "tuned":
+        return at_threshold(float(how))
+    if not np.bincount(judged.codes, minlength=len(classes)).all():
+        raise DataError(
+            'decide="tuned" needs rows of every class that were not trained on, and a class has '
+            "none: it has too few rows. Raise n_draws or validation_fraction, or set another "
+            "decide."
+        )
+    by = metric if cost_matrix is None else read_costs(cost_matrix, classes)
+    found = tuned_weights(judged.said, judged.codes, 1.0 / shares, by, classes, judged.weight)
+    return np.diag(found)
 
 
 def at_threshold(threshold: float) -> Floats:

@@ -1,17 +1,18 @@
 r"""Shares: how large the minority becomes beside the majority, and which share is believed.
 
-How many new rows are best differs by classifier and by table: a large share ranks well, a small one
-keeps the rows of the data in charge. ``"auto"`` trains the members at several shares in turn, none
-among them, and lets their out-of-bag predictions decide what each share is worth. With the share
-:math:`g(i)` of member :math:`i`, its probability :math:`p_i(x)` of the true class of a row that was
-out of its bag (:math:`o_i = 1`), and weights :math:`w_g = e^{\theta_g}`, it maximises
+How many new rows are best differs by classifier and by table. ``"auto"`` trains members at full
+balance and at half of it, and a few without any new row, and lets out-of-bag predictions say what
+each share is worth. With the share :math:`g(i)` of member :math:`i`, its probability :math:`p_i(x)`
+of the true class of a row that was out of its bag (:math:`o_i = 1`), and weights
+:math:`w_g = e^{\theta_g}`, it maximises
 
 .. math::
     \sum_x \log \frac{\sum_i o_i w_{g(i)} p_i(x)}{\sum_i o_i w_{g(i)}}
-    - \frac{1}{2 \tau^2} \sum_g \theta_g^2 .
+    - \frac{1}{2 \tau^2} \sum_g (\theta_g - c_g)^2 .
 
-So the shares count alike where the rows say little, and one that does harm counts for nothing where
-they say much. This costs no further member.
+The centres :math:`c_g` are 0, and -2 for members without new rows: on most tables these are worse,
+so they count for little until rows insist that they are better. The members without new rows have
+the bags of the first members with them, so that both are judged by the same rows.
 """
 
 from collections.abc import Sequence
@@ -21,15 +22,16 @@ import numpy as np
 from scipy.optimize import minimize
 
 from mgvae.classifiers.bags import Positions
-from mgvae.classifiers.priors import Floats
+from mgvae.classifiers.priors import Floats, class_shares
 
-__all__ = ["AUTO", "OutOfBag", "average_out_of_bag", "spread", "weigh"]
+__all__ = ["AUTO", "OutOfBag", "Place", "average_out_of_bag", "places", "weigh"]
 
-AUTO = (0.5, 1.0, 0.0)
-"""The shares among which ``"auto"`` divides the members, in their order."""
+AUTO = (1.0, 1.0, 0.5)
+"""The shares that ``"auto"`` gives to the members with new rows, in turn."""
 
-_SPREAD = 1.0  # tau: how far the weights may move away from each other before rows insist
-_LEAST = 1e-3  # added to a probability, so that one row alone decides nothing
+_DRAWS_FOR_ONE_WITHOUT = 5
+_CENTRE_WITHOUT = -2.0  # c of members without new rows
+_SPREAD = 0.5  # tau: how far weights move away from their centres before rows insist
 
 
 class OutOfBag(NamedTuple):
@@ -39,15 +41,33 @@ class OutOfBag(NamedTuple):
     probabilities: Floats
 
 
-def spread(shares: Sequence[float | None], n: int) -> list[float | None]:
-    """Give each of ``n`` members a share, in turn.
+class Place(NamedTuple):
+    """What a member is: the share of its new rows, and the number of the bag that it sees."""
+
+    share: float | None
+    bag: int
+
+
+def places(shares: Sequence[float | None], n_draws: int, *, auto: bool = False) -> list[Place]:
+    """Return what the members of an ensemble are.
+
+    Parameters
+    ----------
+    shares : sequence
+        Shares of the draws, in turn.
+    n_draws : int
+        How many draws.
+    auto : bool
+        Whether there is also one member without new rows for every five draws.
 
     Examples
     --------
-    >>> spread((0.5, 1.0, 0.0), 4)
-    [0.5, 1.0, 0.0, 0.5]
+    >>> [share for share, _ in places(AUTO, 5, auto=True)]
+    [1.0, 1.0, 0.5, 1.0, 1.0, 0.0]
     """
-    return [shares[i % len(shares)] for i in range(n)]
+    drawn = [Place(shares[i % len(shares)], i) for i in range(n_draws)]
+    without = n_draws // _DRAWS_FOR_ONE_WITHOUT if auto else 0
+    return [*drawn, *(Place(0.0, i) for i in range(without))]
 
 
 def weigh(
@@ -92,18 +112,23 @@ def weigh(
         there[g, rows] += 1.0
         said[g, rows] += probabilities[np.arange(len(rows)), codes[rows]]
     seen = there.sum(0) > 0
-    there, said = there[:, seen], said[:, seen] + _LEAST * there[:, seen]
+    usual = class_shares(codes, int(codes.max()) + 1, weight)[codes[seen]]
+    least = 1 / seen.sum()  # of the usual share: no row alone decides
+    there = there[:, seen]
+    said = (1 - least) * said[:, seen] + least * usual * there
     counts = np.ones(seen.sum()) if weight is None else weight[seen] / weight[seen].mean()
+    centre = np.where([share == 0.0 for share in known], _CENTRE_WITHOUT, 0.0)
 
     def loss(theta: Floats) -> tuple[float, Floats]:
         w = np.exp(theta - theta.max())
         above, below = w @ said, w @ there
         gradient = w * ((said / above - there / below) @ counts)
         value = counts @ (np.log(above) - np.log(below))
-        penalty = float(theta @ theta) / (2 * _SPREAD**2)
-        return float(penalty - value), theta / _SPREAD**2 - gradient
+        away = theta - centre
+        penalty = float(away @ away) / (2 * _SPREAD**2)
+        return float(penalty - value), away / _SPREAD**2 - gradient
 
-    theta = minimize(loss, np.zeros(size), jac=True, method="L-BFGS-B").x
+    theta = minimize(loss, centre, jac=True, method="L-BFGS-B").x
     weights = np.exp(theta - theta.max())[group]
     normed: Floats = weights / weights.sum()
     return normed
@@ -121,5 +146,7 @@ def average_out_of_bag(out: Sequence[OutOfBag], weights: Floats, n_rows: int) ->
     for (rows, probabilities), w in zip(out, weights, strict=True):
         total[rows] += w * probabilities
         below[rows] += w
-    averaged: Floats = np.divide(total, below, out=np.full_like(total, np.nan), where=below > 0)
+    seen = below[:, 0] > 0
+    averaged: Floats = np.full_like(total, np.nan)
+    averaged[seen] = total[seen] / total[seen].sum(1, keepdims=True)
     return averaged
