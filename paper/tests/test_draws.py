@@ -16,7 +16,7 @@ from mgvae.experiments.tables import IndicatorEncoder, LabelledTable, NumericEnc
 from mgvae_paper import draws
 from mgvae_paper.controls import BorrowedDifference
 from mgvae_paper.draws import FIGURES, evaluate_arms
-from mgvae_paper.draws_page import arm_scores, draws_parts
+from mgvae_paper.draws_page import arm_scores, draws_parts, row_spreads
 from mgvae_paper.shared_members import EnsembleArm, Fold, SharedMembers
 from mgvae_paper.store import open_store
 from mgvae_paper.tables import find_table
@@ -81,13 +81,29 @@ def test_the_page_has_means_over_the_tables_there_are(tmp_path):
             arm: {name: float(rng.random()) for name in (*FIGURES, "seconds")}
             for arm in cell.parameters["arms"]
         }
-        folds = [{"seconds": 1.0, "arms": {"knn": figures, "mlp": figures}}]
+        figures = {arm: {**by, "said": [10, 990]} for arm, by in figures.items()}
+        folds = [{"seconds": 1.0, "watched": [4, 7], "arms": {"knn": figures, "mlp": figures}}]
         store.put(cell, {"folds": folds, "commit": "abc"})
     scores = arm_scores(store, "arms")["ap"]["BalancedClassifier"]
     first = store.get(cells[0])["folds"][0]["arms"]["knn"]["BalancedClassifier"]["ap"]
     assert scores[cells[0].dataset] == pytest.approx(first)
+    assert row_spreads(store) == {}
+    again = find_table("draws").cells("draws", seeds=2, only=["arms"])[57]
+    said = {arm: {**by, "said": [30, 990]} for arm, by in figures.items()}
+    folds = [{"seconds": 1.0, "watched": [4, 7], "arms": {"knn": said, "mlp": said}}]
+    assert again.dataset == cells[0].dataset
+    store.put(again, {"folds": folds, "commit": "abc"})
+    spread = row_spreads(store)["knn", "BalancedClassifier"]  # of 1 and 3 points, and of 99 and 99
+    assert spread == pytest.approx(np.sqrt(2) / 2)
     text = "\n".join(draws_parts(store))
-    for said in ("4 of 57 tables", "1 of 3 seeds", "revision 1", "BalancedClassifier against"):
+    for said in (
+        "4 of 57 tables",
+        "2 of 3 seeds",
+        "What it was to show",
+        "of that",
+        "revision 1",
+        "BalancedClassifier against",
+    ):
         assert said in text
 
 

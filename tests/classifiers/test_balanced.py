@@ -46,9 +46,7 @@ def stochastic(estimator: BalancedClassifier) -> dict[str, str]:
 @parametrize_with_checks(
     [
         BalancedClassifier(LogisticRegression(), RandomOverSampler(), n_draws=3, random_state=0),
-        BalancedClassifier(
-            DecisionTreeClassifier(), MGVAE(**QUICK), n_draws=2, decide="tuned", random_state=0
-        ),
+        BalancedClassifier(DecisionTreeClassifier(), MGVAE(**QUICK), n_draws=5, random_state=0),
     ],
     expected_failed_checks=stochastic,
 )
@@ -159,6 +157,32 @@ def test_out_of_bag_probabilities_are_the_averages_of_members() -> None:
     assert (said <= np.max(each, 0)[known] + 1e-9).all()
 
 
+def test_members_without_new_rows_are_judged_by_the_rows_that_judge_the_first() -> None:
+    X, y = table(200)
+    model = BalancedClassifier(Spy(), SMOTE(), n_draws=10, calibration=None, random_state=0)
+    members = model.fit(X, y).estimators_
+    assert model.member_shares_ == [1.0, 1.0, 0.5, 1.0, 1.0, 0.5, 1.0, 1.0, 0.5, 1.0, 0.0, 0.0]
+    for first, without in zip(members, members[10:], strict=False):
+        np.testing.assert_array_equal(first.rows_[: len(y)], without.rows_)
+
+
+def test_no_probability_is_above_one() -> None:
+    """Rounded sums of weights are: scikit-learn's Brier score refuses them."""
+    X, y = table(300)
+    for n in range(3, 12):
+        model = BalancedClassifier(
+            DecisionTreeClassifier(), RandomOverSampler(), n_draws=n, calibration=None,
+            random_state=0,
+        ).fit(X, y)  # fmt: skip
+        known = ~np.isnan(model.oob_probabilities_[:, 0])
+        for labels, said in (
+            (y, model.predict_proba(X)),
+            (y[known], model.oob_probabilities_[known]),
+        ):
+            assert said.max() <= 1
+            brier_score_loss(labels, said[:, 1])
+
+
 # one fit, many draws
 
 
@@ -250,9 +274,9 @@ def test_auto_leaves_out_what_does_harm() -> None:
 
 def test_other_samplers_decide_themselves() -> None:
     X, y = table(300)
-    model = BalancedClassifier(Spy3(), RandomUnderSampler(), n_draws=4, random_state=0).fit(X, y)
-    assert model.member_shares_ == [None, 0.0, None, 0.0]
-    assert [np.ptp(np.bincount(m.labels_)) == 0 for m in model.estimators_] == [True, False] * 2
+    model = BalancedClassifier(Spy3(), RandomUnderSampler(), n_draws=5, random_state=0).fit(X, y)
+    assert model.member_shares_ == [*[None] * 5, 0.0]
+    assert [np.ptp(np.bincount(m.labels_)) == 0 for m in model.estimators_] == [True] * 5 + [False]
     strategy = MGVAE(sampling_strategy=0.5, **QUICK)
     with pytest.raises(ParameterError, match="share=None"):
         BalancedClassifier(Spy3(), strategy).fit(X, y)

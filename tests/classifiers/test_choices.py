@@ -39,14 +39,16 @@ def test_weights_of_shares_are_the_best_of_all() -> None:
     assert found[0] == found[2]
 
     def loss(difference: float) -> float:
-        theta = np.array([difference / 2, -difference / 2])  # the penalty is least there
-        member = np.exp([theta[0], theta[1], theta[0]])
+        member = np.exp([difference, 0.0, difference])
         above, below = np.zeros(80), np.zeros(80)
         for (rows, said), w in zip(out, member, strict=True):
-            above[rows] += w * (said[np.arange(40), codes[rows]] + 1e-3)
+            above[rows] += w * said[np.arange(40), codes[rows]]
             below[rows] += w
         seen = below > 0
-        return theta @ theta / 2 - np.log(above[seen] / below[seen]).sum()
+        usual, least = np.bincount(codes)[codes[seen]] / 80, 1 / seen.sum()
+        true = (1 - least) * above[seen] / below[seen] + least * usual
+        away = difference + 2.0  # half of it on either side is the least penalty
+        return 2 * (away / 2) ** 2 / (2 * 0.5**2) - np.log(true).sum()
 
     grid = np.linspace(-4, 4, 2001)
     best = grid[np.argmin([loss(d) for d in grid])]

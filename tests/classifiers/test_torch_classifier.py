@@ -528,6 +528,46 @@ def test_smaller_classes_borrow_parts_of_differences_between_majority_neighbours
     assert not torch.equal(epoch().X, balanced.X)
 
 
+def test_a_share_is_how_large_a_class_becomes_at_least():
+    codes = np.repeat([0, 1, 2], [40, 15, 4])
+    rows = as_training_rows(np.zeros((59, 2)), codes, np.ones(59), (2,), torch.device("cpu"))
+    for share, counts in {0.0: [40, 15, 4], 0.25: [40, 15, 10], 0.5: [40, 20, 20]}.items():
+        for make in (None, lambda n, _: np.ones((n, 2))):
+            epoch = fresh_epochs(rows, make, 0.5, (2,), np.random.SeedSequence(0), share=share)
+            assert torch.bincount(epoch().y).tolist() == counts
+
+
+def test_decisions_and_probabilities_are_those_of_the_data():
+    X, y = make_classification(600, weights=[0.9], class_sep=0.7, random_state=0)
+    options = {"sampler": "repeat", "epochs": 8, "random_state": 0, "validation_fraction": 0.3}
+    plain = TorchClassifier(**options).fit(X, y)
+    said, priors = plain.predict_proba(X), np.bincount(y) / 600
+    corrected = TorchClassifier(correct="priors", **options).fit(X, y)
+    by_bayes = said * priors  # trained on classes of one size
+    np.testing.assert_allclose(
+        corrected.predict_proba(X), by_bayes / by_bayes.sum(1, keepdims=True), rtol=1e-6
+    )
+    assert abs(corrected.predict_proba(X)[:, 1].mean() - 0.1) < 0.05 < said[:, 1].mean() - 0.1
+    for decide in ("trained", "balanced"):  # which are the same where classes are of one size
+        for correct in ("none", "priors"):
+            model = TorchClassifier(decide=decide, correct=correct, **options).fit(X, y)
+            np.testing.assert_array_equal(model.predict(X), plain.predict(X))
+    probable = TorchClassifier(decide="probable", **options).fit(X, y)
+    np.testing.assert_array_equal(probable.predict(X), corrected.predict_proba(X).argmax(1))
+    costs = {"decide": "costs", "cost_matrix": {0: 1, 1: 4}}
+    np.testing.assert_array_equal(
+        TorchClassifier(**costs, **options).fit(X, y).predict(X),
+        corrected.predict_proba(X)[:, 1] > 0.2,
+    )
+    tuned = TorchClassifier(decide="tuned", metric="accuracy", **options).fit(X, y)
+    kept = (tuned.predict(X) == y).mean()
+    assert kept > (plain.predict(X) == y).mean()
+    with pytest.raises(ParameterError, match="validation_fraction"):
+        TorchClassifier(decide="tuned").fit(X, y)
+    with pytest.raises(ParameterError, match="needs cost_matrix"):
+        TorchClassifier(decide="costs").fit(X, y)
+
+
 def test_classes_of_one_row_borrow_nothing_and_do_no_harm():
     rows = as_training_rows(np.eye(2), np.array([0, 1]), np.ones(2), (2,), torch.device("cpu"))
     epoch = fresh_epochs(

@@ -147,7 +147,8 @@ def _evaluate_fold(cell: Cell, data: LabelledTable, fold: int, watched: Watched)
 def _evaluate_all(
     parameters: Mapping[str, Any], fold: Fold, seen: Watched
 ) -> dict[str, dict[str, dict[str, Any]]]:
-    arms, found = parameters["arms"], {}
+    arms = parameters["arms"]
+    found: dict[str, dict[str, dict[str, Any]]] = {}
     members = SharedMembers(fold, max(arm.get("n_draws", 1) for arm in arms.values()))
     alone: dict[str, dict[str, Any]] = {}
     for model, settings in parameters["classifiers"].items():

@@ -1,19 +1,23 @@
 """The part of the efficacy page on ensembles over many draws, by the protocol ``draws``."""
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+from scipy.stats import rankdata
 
 from mgvae.errors import DataError
 from mgvae.experiments import Store
 from mgvae_paper.draws import FIGURES
-from mgvae_paper.ranks import compare_pairs, rank_methods
+from mgvae_paper.ranks import Pair, compare_pairs, rank_methods
 from mgvae_paper.render import markdown_table
 from mgvae_paper.tables import find_table
 
-__all__ = ["arm_scores", "draws_parts"]
+__all__ = ["arm_scores", "draws_parts", "row_spreads"]
 
 _OURS = "BalancedClassifier"
+_BAGGED = "nothing, bagged"
+_FIXED = ("share 0.1", "share 0.2", "share 0.5", "share 1")
 _LESS_IS_BETTER = ("log_loss", "brier")
 _TESTED = ("gm", "ap", "roc_auc", "log_loss", "brier")
 _PROTOCOL = """Protocol `draws`: three stratified folds, one MGVAE fitted in each and shared \
@@ -29,6 +33,13 @@ classifiers, folds and seeds), Wilcoxon's signed-rank test, p-values raised by H
 a column. In brackets the tables on which it is better and worse; of log loss and Brier score, \
 positive is better too."""
 
+_POINTS = """Declared before anything was run. Each p-value is of Wilcoxon's signed-rank test of \
+one comparison over the tables, two-sided and not raised. Costs are medians over folds and \
+classifiers."""
+_CLASSIFIERS = """Log loss / Brier score / spread. The spread is that of a row's probability over \
+the seeds, which have other folds, fits and draws: the standard deviation in points, a mean over \
+up to 40 rows of each table of at most 2,000 rows; a dash stands for too few seeds."""
+
 Scores = dict[str, dict[str, float]]
 
 
@@ -36,12 +47,15 @@ def draws_parts(store: Store) -> list[str]:
     """Return the paragraphs, none without results."""
     parts: list[str] = []
     found = arm_scores(store, "arms")
+    ablation = arm_scores(store, "ablation of draws")
     if found:
         n = len(next(iter(found["ap"].values())))
-        parts += ["## Many draws of one fit", _PROTOCOL, _said(store, "arms", n), _means(found)]
+        parts += ["## Many draws of one fit", _PROTOCOL, _said(store, "arms", n)]
+        parts += ["### What it was to show", _POINTS, _points(store, found, ablation)]
+        parts += ["### Means of arms", _means(found)]
         parts += _ranks(found) + _pairs(found, _OURS)
+        parts += ["### Classifiers", _CLASSIFIERS, _by_classifier(store)]
         parts += ["### Seconds of an arm", _seconds(store)]
-    ablation = arm_scores(store, "ablation of draws")
     if ablation:
         n = len(next(iter(ablation["ap"].values())))
         parts += ["### Ablation of draws", _said(store, "ablation of draws", n), _means(ablation)]
@@ -61,12 +75,11 @@ def arm_scores(store: Store, method: str) -> dict[str, Scores]:
     found: dict[str, dict[str, dict[str, list[float]]]] = {}
     for dataset, result in _results(store, method):
         for fold in result["folds"]:
-            for arms in fold["arms"].values():
-                for arm, figures in arms.items():
-                    for name in FIGURES:
-                        if name in figures:
-                            by_arm = found.setdefault(name, {}).setdefault(arm, {})
-                            by_arm.setdefault(dataset, []).append(figures[name])
+            for _, arm, figures in _figures(fold):
+                for name in FIGURES:
+                    if name in figures:
+                        by_arm = found.setdefault(name, {}).setdefault(arm, {})
+                        by_arm.setdefault(dataset, []).append(figures[name])
     return {
         name: {
             arm: {d: statistics.fmean(v) for d, v in by_table.items()}
@@ -74,6 +87,121 @@ def arm_scores(store: Store, method: str) -> dict[str, Scores]:
         }
         for name, arms in found.items()
     }
+
+
+def row_spreads(store: Store) -> dict[tuple[str, str], float]:
+    """Return by classifier and arm how far a row's probability spreads over seeds, in points."""
+    said: dict[tuple[str, str], dict[tuple[str, int], list[float]]] = {}
+    for dataset, result in _results(store, "arms"):
+        for fold in result["folds"]:
+            for model, arm, figures in _figures(fold):
+                rows = said.setdefault((model, arm), {})
+                for row, p in zip(fold.get("watched", ()), figures.get("said", ()), strict=True):
+                    rows.setdefault((dataset, row), []).append(p / 10)
+    spreads: dict[tuple[str, str], float] = {}
+    for key, rows in said.items():
+        known = [statistics.stdev(p) for p in rows.values() if len(p) > 1]
+        if known:
+            spreads[key] = statistics.fmean(known)
+    return spreads
+
+
+def _figures(fold: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    for model, arms in fold["arms"].items():
+        for arm, figures in arms.items():
+            yield model, arm, figures
+
+
+def _points(store: Store, found: Mapping[str, Scores], ablation: Mapping[str, Scores]) -> str:
+    """Return the declared aims, what was found, and whether they hold."""
+    lines: list[tuple[str, str, bool]] = []
+    for name in ("roc_auc", "gm"):
+        ranks = _mean_ranks(found, name)
+        place = sorted(ranks, key=ranks.__getitem__).index(_OURS) + 1
+        said = f"place {place} of {len(ranks)}, mean rank {ranks[_OURS]:.2f}"
+        lines.append((f"best mean rank on {FIGURES[name]}", said, place == 1))
+    for name in ("ap", "log_loss", "brier"):
+        ours, bagged = (_mean_ranks(found, name)[arm] for arm in (_OURS, _BAGGED))
+        pair = _pair(found, name, _BAGGED)
+        said = f"mean ranks {ours:.2f} and {bagged:.2f}; {_difference(name, pair)}"
+        held = ours <= bagged and (name != "ap" or pair.difference >= 0)
+        lines.append((f"{FIGURES[name]} not worse than {_BAGGED}", said, held))
+    for name, other, level in (
+        ("ap", "nothing", 0.01),
+        ("ap", _BAGGED, 0.05),
+        ("roc_auc", "no VAE as BalancedClassifier", 0.05),
+        ("ap", "no VAE as BalancedClassifier", 0.05),
+        ("roc_auc", "no VAE, 10 draws", 0.05),
+        ("ap", "no VAE, 10 draws", 0.05),
+        ("roc_auc", "SMOTE, 10 draws", 0.01),
+    ):
+        pair = _pair(found, name, other)
+        held = pair.difference > 0 and pair.p_value < level
+        aim = f"{FIGURES[name]} above {other}, p < {level}"
+        lines.append((aim, _difference(name, pair), held))
+    if ablation:
+        for name in _TESTED:
+            means = {arm: statistics.fmean(v.values()) for arm, v in ablation[name].items()}
+            sign = -1.0 if name in _LESS_IS_BETTER else 1.0
+            value, best = max((sign * means[arm], arm) for arm in _FIXED)
+            gap = (100 if name == "log_loss" else 1) * (sign * means["10 draws"] - value)
+            said = f"{gap:+.2f} to {best}" + (" (hundredths)" if name == "log_loss" else "")
+            aim = f"{FIGURES[name]}: share auto within 0.3 of the best fixed share"
+            lines.append((aim, said, gap >= -0.3))
+    ratio = statistics.median(_cost_ratios(store))
+    aim = "ten draws in seconds of ten balanced fits and one of the sampler"
+    lines.append((aim, f"{ratio:.2f} of that", ratio <= 1.0))
+    told = [[aim, said, "yes" if held else "no"] for aim, said, held in lines]
+    return markdown_table(["aim", "found", "holds"], told)
+
+
+def _mean_ranks(found: Mapping[str, Scores], name: str) -> dict[str, float]:
+    scores = _better(found, name)
+    tables = list(next(iter(scores.values())))
+    ranks = rankdata([[-scores[arm][t] for arm in scores] for t in tables], axis=1).mean(0)
+    return dict(zip(scores, ranks.tolist(), strict=True))
+
+
+def _pair(found: Mapping[str, Scores], name: str, other: str) -> Pair:
+    scores = _better(found, name)
+    return compare_pairs({arm: scores[arm] for arm in (_OURS, other)}, _OURS)[0]
+
+
+def _difference(name: str, pair: Pair) -> str:
+    form = "+.3f" if name == "log_loss" else "+.2f"
+    return f"{pair.difference:{form}} ({pair.wins}:{pair.losses}), p = {pair.p_value:.2g}"
+
+
+def _cost_ratios(store: Store) -> list[float]:
+    ratios = []
+    for _, result in _results(store, "arms"):
+        for fold in result["folds"]:
+            for arms in fold["arms"].values():
+                ten = fold["seconds"] + 10 * arms["MGVAE"]["seconds"]
+                ratios.append((fold["seconds"] + arms[_OURS]["seconds"]) / ten)
+    return ratios
+
+
+def _by_classifier(store: Store) -> str:
+    spreads = row_spreads(store)
+    values: dict[tuple[str, str], dict[str, list[float]]] = {}
+    for _, result in _results(store, "arms"):
+        for fold in result["folds"]:
+            for model, arm, figures in _figures(fold):
+                by = values.setdefault((model, arm), {})
+                for name in ("log_loss", "brier"):
+                    by.setdefault(name, []).append(figures[name])
+    models = list(dict.fromkeys(model for model, _ in values))
+    lines = []
+    for arm in dict.fromkeys(arm for _, arm in values):
+        cells = []
+        for model in models:
+            logs, brier = (statistics.fmean(values[model, arm][n]) for n in ("log_loss", "brier"))
+            spread = spreads.get((model, arm))
+            told = "–" if spread is None else f"{spread:.1f}"
+            cells.append(f"{logs:.3f} / {brier:.2f} / {told}")
+        lines.append([arm, *cells])
+    return markdown_table(["arm", *models], lines)
 
 
 def _results(store: Store, method: str) -> list[tuple[str, Mapping[str, Any]]]:
@@ -143,9 +271,8 @@ def _seconds(store: Store) -> str:
     for _, result in _results(store, "arms"):
         for fold in result["folds"]:
             sampler.append(fold["seconds"])
-            for arms in fold["arms"].values():
-                for arm, figures in arms.items():
-                    spent.setdefault(arm, []).append(figures["seconds"])
+            for _, arm, figures in _figures(fold):
+                spent.setdefault(arm, []).append(figures["seconds"])
     lines = [[arm, f"{statistics.median(v):.2f}", f"{max(v):.1f}"] for arm, v in spent.items()]
     once = f"{statistics.median(sampler):.2f}", f"{max(sampler):.1f}"
     lines.append(["fit of the MGVAE, once for all", *once])

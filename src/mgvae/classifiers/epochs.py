@@ -1,16 +1,26 @@
 """The rows a classifier learns from: brought to the device, held out, and balanced every epoch."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from mgvae.errors import DataError
 from mgvae.methods.mgvae.bridge import MOST_GUIDES, NEIGHBOURS, nearest
 
-__all__ = ["TrainingRows", "as_samples", "as_training_rows", "fresh_epochs", "split"]
+__all__ = [
+    "TrainingRows",
+    "as_samples",
+    "as_training_rows",
+    "flat_samples",
+    "fresh_epochs",
+    "split",
+    "without_zero_weights",
+]
 
 _CHANNELS = (1, 3, 4)  # sizes of a last axis that is taken for the colour channels
 
@@ -42,6 +52,30 @@ def split(
     mask = np.ones(len(codes), dtype=bool)
     mask[np.concatenate(held)] = False
     return np.flatnonzero(mask), np.flatnonzero(~mask)
+
+
+def flat_samples(X: Any, sample_shape: Sequence[int] | None) -> tuple[Any, tuple[int, ...] | None]:
+    """Return images as rows and the shape of one; pixels of type uint8 become parts of 1."""
+    shape = None if sample_shape is None else tuple(int(size) for size in sample_shape)
+    if getattr(X, "ndim", 0) > 2:
+        X = np.asarray(X)
+        shape = X.shape[1:]
+        X = X.reshape(len(X), -1)
+    if shape is not None and len(shape) > 1 and getattr(X, "dtype", None) == np.uint8:
+        X = np.asarray(X) / np.float32(255)
+    return X, shape
+
+
+def without_zero_weights(
+    X: NDArray[Any], y: NDArray[Any], weight: NDArray[np.float64]
+) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
+    """Leave out rows that weigh nothing."""
+    present = weight > 0
+    if present.all():
+        return X, y, weight
+    if not present.any():
+        raise DataError("sample_weight must be greater than 0 for some row; all weights are zero.")
+    return X[present], y[present], weight[present]
 
 
 def as_training_rows(
@@ -83,13 +117,14 @@ def fresh_epochs(
     sample_shape: tuple[int, ...],
     seeds: np.random.SeedSequence,
     borrowed: float = 0.0,
+    share: float = 1.0,
 ) -> Callable[[], TrainingRows]:
     """Return a function that balances rows anew for every epoch.
 
-    Every class has as many rows as the largest. Of a smaller one, a part is generated, and the
-    rest are real rows, all of them, each as often as the others as far as the number allows. To
-    each of its rows x a part of a difference between two neighbours of the largest class may be
-    added, x + b (x_k - x_n), with b between 0 and ``borrowed``.
+    Every class has at least a share of the rows of the largest. Of one that has fewer, a part is
+    generated, and the rest are real rows, all of them, each as often as the others as far as the
+    number allows. To each of its rows x a part of a difference between two neighbours of the
+    largest class may be added, x + b (x_k - x_n), with b between 0 and ``borrowed``.
 
     Parameters
     ----------
@@ -105,31 +140,31 @@ def fresh_epochs(
         Decides which real rows come once more than others, and the differences.
     borrowed : float
         The largest b.
+    share : float
+        How large every class becomes at least, as a part of the largest.
     """
     rng = np.random.default_rng(seeds)
     codes = rows.y.cpu().numpy()
     members = [np.flatnonzero(codes == code) for code in range(int(codes.max()) + 1)]
-    largest = max(len(own) for own in members)
-    share = 0.0 if make is None else synthetic_share
+    least = round(share * max(len(own) for own in members))
+    made_part = 0.0 if make is None else synthetic_share
     lend = _differences(rows, max(members, key=len), borrowed, rng) if borrowed else None
 
     def epoch() -> TrainingRows:
         parts: list[TrainingRows] = []
         for code, own in enumerate(members):
             first = len(parts)
-            n_real = max(len(own), round((1.0 - share) * largest))
-            if len(own) == largest:
-                n_real = largest
+            n_real = max(len(own), round((1.0 - made_part) * least))
             repeated = np.resize(rng.permutation(own), n_real)
             real = rows.select(repeated)
             parts.append(real)
-            if make is not None and n_real < largest:
-                made = make(largest - n_real, code)
+            if make is not None and n_real < least:
+                made = make(least - n_real, code)
                 X = as_samples(made, sample_shape, rows.X.device).to(rows.X)
                 y = rows.y.new_full((len(X),), code)
                 weight = None if real.weight is None else real.weight.mean().expand(len(X))
                 parts.append(TrainingRows(X, y, weight))
-            if lend is not None and len(own) < largest:
+            if lend is not None and len(own) < least:
                 parts[first:] = [
                     replace(part, X=part.X + lend(len(part.X))) for part in parts[first:]
                 ]

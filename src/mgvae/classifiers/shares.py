@@ -98,7 +98,7 @@ def weigh(
     --------
     >>> rows, good = np.arange(50), np.full((50, 2), [0.9, 0.1])
     >>> said = [OutOfBag(rows, good), OutOfBag(rows, 1 - good)]
-    >>> weights = weigh([0.0, 1.0], said, np.zeros(50, int))
+    >>> weights = weigh([1.0, 0.0], said, np.zeros(50, int))
     >>> bool(weights[0] > 0.9)
     True
     """

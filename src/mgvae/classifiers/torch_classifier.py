@@ -15,7 +15,16 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from mgvae.augment import read_geometry
 from mgvae.classifiers import training
-from mgvae.classifiers.epochs import TrainingRows, as_training_rows, fresh_epochs, split
+from mgvae.classifiers.decisions import METRICS, Judged, check_decision, decide, decision_matrix
+from mgvae.classifiers.epochs import (
+    TrainingRows,
+    as_training_rows,
+    flat_samples,
+    fresh_epochs,
+    split,
+    without_zero_weights,
+)
+from mgvae.classifiers.priors import class_shares, correct_priors
 from mgvae.classifiers.training import Augmentation, NetworkLike, Plan
 from mgvae.codec import TableCodec, is_mixed, read_table
 from mgvae.common.progress import progress_bars
@@ -83,8 +92,11 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Epochs without a better one after which training stops; by default it runs to the end.
     sampler : generative sampler of mgvae, "repeat" or None, default=None
         Balances every epoch anew: a copy is fitted on the training rows (not on those held out),
-        and each epoch has as many rows of every class as the largest has, with new synthetic rows.
-        ``"repeat"`` repeats real rows instead.
+        and each epoch has new synthetic rows of the smaller classes. ``"repeat"`` repeats real rows
+        instead.
+    share : float, default=1.0
+        With a ``sampler``, how large every class becomes at least, as a part of the largest: 1 is
+        balance. :class:`mgvae.BalancedClassifier` around this estimator finds it out.
     synthetic_share : float, default=0.5
         The part of a smaller class's rows in an epoch that ``sampler`` makes. The others are real,
         and never fewer than there are.
@@ -93,6 +105,18 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         a part of the difference between two neighbouring rows of the largest class, and this is
         the largest part. On MNIST 1 helped much where a class had few images
         (`paper/pages/efficacy.md`).
+    correct : {"none", "priors"}, default="none"
+        ``"priors"`` carries probabilities from the shares that the classes have in training, by
+        ``sampler`` and weights, back to those of the data. It changes no decision.
+    decide : {"trained", "balanced", "probable", "tuned", "costs"} or float, default="trained"
+        What ``predict`` goes by: the largest output of the network, or, by probabilities at the
+        shares of the data, as in :class:`mgvae.BalancedClassifier`; ``"tuned"`` goes by the rows
+        held out.
+    metric : {"gm", "balanced_accuracy", "f1", "accuracy"} or callable, default="gm"
+        What ``decide="tuned"`` makes large, if there is no ``cost_matrix``.
+    cost_matrix : array-like of shape (n_classes, n_classes) or dict, default=None
+        Costs of decisions (columns) where a class is true (rows), or by label the cost of missing
+        it; for ``decide="costs"`` or ``"tuned"``.
     device : str or torch.device, default="auto"
         ``"auto"`` takes CUDA when it is there.
     random_state : None, int, numpy RandomState or Generator, default=None
@@ -107,6 +131,11 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     classes_ : ndarray of shape (n_classes,)
         The labels, sorted.
+    priors_ : ndarray of shape (n_classes,)
+        Shares of the classes in the training rows.
+    decision_matrix_ : ndarray of shape (n_classes, n_classes)
+        With probabilities p at the shares of the data, the class c with the largest
+        ``(p @ decision_matrix_)[:, c]`` is predicted.
     network_ : torch.nn.Module
         The trained network.
     history_ : mgvae.training.History
@@ -180,7 +209,15 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "patience": [Interval(Integral, 1, None, closed="left"), None],
         "sampler": [HasMethods(["fit", "generate"]), StrOptions({"repeat"}), None],
         "synthetic_share": [Interval(Real, 0, 1, closed="both")],
+        "share": [Interval(Real, 0, 1, closed="both")],
         "borrowed": [Interval(Real, 0, None, closed="left")],
+        "correct": [StrOptions({"none", "priors"})],
+        "decide": [
+            StrOptions({"trained", "balanced", "probable", "tuned", "costs"}),
+            Interval(Real, 0, 1, closed="both"),
+        ],
+        "metric": [StrOptions(set(METRICS)), callable],
+        "cost_matrix": ["array-like", dict, None],
         "device": "no_validation",
         "random_state": ["random_state", np.random.Generator],
         "n_threads": [Interval(Integral, 1, None, closed="left"), None],
@@ -211,6 +248,11 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sampler: GenerativeSampler | str | None = None,
         synthetic_share: float = 0.5,
         borrowed: float = 0.0,
+        share: float = 1.0,
+        correct: str = "none",
+        decide: str | float = "trained",
+        metric: str | Callable[[Any, Any], float] = "gm",
+        cost_matrix: Any = None,
         device: "str | torch.device" = "auto",
         random_state: Any = None,
         n_threads: int | None = 1,
@@ -237,6 +279,11 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.sampler = sampler
         self.synthetic_share = synthetic_share
         self.borrowed = borrowed
+        self.share = share
+        self.correct = correct
+        self.decide = decide
+        self.metric = metric
+        self.cost_matrix = cost_matrix
         self.device = device
         self.random_state = random_state
         self.n_threads = n_threads
@@ -261,11 +308,11 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check_parameters()
         X = self._as_numbers(X, fit=True)
-        X, sample_shape = _flat(X, self.sample_shape)
+        X, sample_shape = flat_samples(X, self.sample_shape)
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64])
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        X, y, weight = _without_zero_weights(X, y, weight)
+        X, y, weight = without_zero_weights(X, y, weight)
         self.sample_shape_ = sample_shape or (self.n_features_in_,)
         if math.prod(self.sample_shape_) != self.n_features_in_:
             raise ParameterError(
@@ -274,7 +321,9 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         self._check_images()
         self.classes_, codes = np.unique(y, return_inverse=True)
+        check_decision(self.decide, self.cost_matrix, self.classes_)
         counts = np.bincount(codes, weights=weight).astype(np.float64)
+        self.priors_ = class_shares(codes, len(counts), weight)
         class_weight = self._class_weights(counts)
         weight = weight * class_weight[codes]
 
@@ -314,7 +363,39 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 )
         self.network_ = network
         self._scale = loss.scale if isinstance(loss, LDAMLoss) else 1.0  # its logits are cosines
+        self._trained = self._trained_shares(codes[kept], weight[kept])
+        self._settle(X[held], codes[held], weight[held] / class_weight[codes[held]])
         return self
+
+    def _trained_shares(
+        self, codes: NDArray[np.intp], weight: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return the shares of the classes that the network's outputs speak of."""
+        n = np.bincount(codes, minlength=len(self.classes_))
+        if self.loss == "balanced_softmax":
+            return np.full(len(n), 1 / len(n))
+        shown = n if self.sampler is None else np.maximum(n, round(self.share * n.max()))
+        weighted = class_shares(codes, len(n), weight) * shown / n
+        return np.asarray(weighted / weighted.sum())
+
+    def _settle(
+        self, X: NDArray[np.floating], codes: NDArray[np.intp], weight: NDArray[np.float64]
+    ) -> None:
+        """Choose the decision, by the rows held out if it is to be tuned."""
+        if self.decide == "trained":
+            self.decision_matrix_ = np.diag(self._trained / self.priors_)
+            return
+        said = np.empty((0, len(self.classes_)))
+        if len(X):
+            said = self._at_true_shares(self._outputs(X))
+        self.decision_matrix_ = decision_matrix(
+            self.decide,
+            self.classes_,
+            self.priors_,
+            Judged(said, codes, weight),
+            metric=self.metric,
+            cost_matrix=self.cost_matrix,
+        )
 
     def _as_numbers(self, X: Any, *, fit: bool) -> Any:
         """Return a table that is not of numbers alone as the codec encodes it."""
@@ -340,7 +421,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for_fit, for_rows, for_epochs = seeds.spawn(3)
         shape = self.sample_shape_
         if isinstance(self.sampler, str):
-            return fresh_epochs(rows, None, 0.0, shape, for_epochs, self.borrowed)
+            return fresh_epochs(rows, None, 0.0, shape, for_epochs, self.borrowed, self.share)
         sampler = clone(self.sampler)
         if sampler.random_state is None:
             sampler.set_params(random_state=int(for_fit.generate_state(1)[0]))
@@ -351,10 +432,12 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             flat: NDArray[np.floating] = made.reshape(n, -1)
             return flat
 
-        return fresh_epochs(rows, make, self.synthetic_share, shape, for_epochs, self.borrowed)
+        return fresh_epochs(
+            rows, make, self.synthetic_share, shape, for_epochs, self.borrowed, self.share
+        )
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most likely label of each row.
+        """Return the label of each row, as ``decide`` says.
 
         Parameters
         ----------
@@ -366,7 +449,11 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels : ndarray of shape (n_samples,)
             Labels out of ``classes_``.
         """
-        codes = self._logits(X).argmax(axis=1)
+        logits = self._logits(X)
+        if self.decide == "trained":
+            codes = logits.argmax(axis=1)
+        else:
+            codes = decide(self._at_true_shares(logits), self.decision_matrix_)
         labels: NDArray[Any] = self.classes_[codes]
         return labels
 
@@ -384,9 +471,10 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             In the order of ``classes_``; every row sums to 1.
         """
         logits = self._logits(X)
-        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-        probabilities: NDArray[np.floating] = odds / odds.sum(axis=1, keepdims=True)
-        return probabilities
+        return _softmax(logits) if self.correct == "none" else self._at_true_shares(logits)
+
+    def _at_true_shares(self, logits: NDArray[np.floating]) -> NDArray[np.float64]:
+        return correct_priors(_softmax(logits).astype(np.float64), self.priors_, self._trained)
 
     def decision_function(self, X: Any) -> NDArray[np.floating]:
         """Return the logits, or with two classes the log-odds of the second.
@@ -407,13 +495,16 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _logits(self, X: Any) -> NDArray[np.floating]:
         check_is_fitted(self, "network_")
         X = self._as_numbers(X, fit=False)
-        X, sample_shape = _flat(X, self.sample_shape_)
+        X, sample_shape = flat_samples(X, self.sample_shape_)
         X = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
         if sample_shape != self.sample_shape_:
             raise DataError(
                 f"X must have samples of the shape {self.sample_shape_}, as in fit; "
                 f"got {sample_shape}."
             )
+        return self._outputs(X)
+
+    def _outputs(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
         with threads(self.n_threads):
             logits = training.outputs_of(self.network_, X, self.sample_shape_)
         return self._scale * logits
@@ -432,6 +523,10 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise ParameterError(
                 f"patience={self.patience} needs rows held out; set validation_fraction to a part "
                 "such as 0.2."
+            )
+        if self.decide == "tuned" and self.validation_fraction == 0:
+            raise ParameterError(
+                'decide="tuned" needs rows held out; set validation_fraction to a part such as 0.2.'
             )
 
     def _check_images(self) -> None:
@@ -480,24 +575,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return weights
 
 
-def _flat(X: Any, sample_shape: Sequence[int] | None) -> tuple[Any, tuple[int, ...] | None]:
-    """Return images as rows and the shape of one; pixels of type uint8 become parts of 1."""
-    shape = None if sample_shape is None else tuple(int(size) for size in sample_shape)
-    if getattr(X, "ndim", 0) > 2:
-        X = np.asarray(X)
-        shape = X.shape[1:]
-        X = X.reshape(len(X), -1)
-    if shape is not None and len(shape) > 1 and getattr(X, "dtype", None) == np.uint8:
-        X = np.asarray(X) / np.float32(255)
-    return X, shape
-
-
-def _without_zero_weights(
-    X: NDArray[Any], y: NDArray[Any], weight: NDArray[np.float64]
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]:
-    present = weight > 0
-    if present.all():
-        return X, y, weight
-    if not present.any():
-        raise DataError("sample_weight must be greater than 0 for some row; all weights are zero.")
-    return X[present], y[present], weight[present]
+def _softmax(logits: NDArray[np.floating]) -> NDArray[np.floating]:
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probabilities: NDArray[np.floating] = odds / odds.sum(axis=1, keepdims=True)
+    return probabilities
