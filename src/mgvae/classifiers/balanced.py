@@ -142,9 +142,9 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     -----
     Members without ``predict_proba`` vote; ``share="auto"`` is then 1.
 
-    The out-of-bag predictions may favour new rows by what the shared sampler knows of rows out of a
-    bag. ``benchmarks/out_of_bag.py`` measures how much, against nested cross-validation in which
-    the sampler never sees the rows that judge.
+    The shared sampler has learned from rows that are out of a bag. ``benchmarks/out_of_bag.py``
+    measures what leaks into out-of-bag predictions thereby, against samplers that are fitted on
+    each bag alone.
 
     Examples
     --------
