@@ -83,10 +83,9 @@ def balance_folder(
     """
     import numpy as np
 
+    from mgvae.cli._checks import check_output, check_page
     from mgvae.cli._columns import new_rows, read_share, read_strategy
-    from mgvae.cli._output import check_output
     from mgvae.cli._summary import printable
-    from mgvae.cli.report import check_page, show, with_options, write_page
     from mgvae.images import check_new_folder, read_folder, write_folder
 
     started = time.perf_counter()
@@ -144,6 +143,7 @@ def balance_folder(
         soft_wrap=True,
     )
     if page is not None and made:
+        from mgvae.cli._judged import tell
         from mgvae.report import quality
 
         judged = quality(
@@ -156,9 +156,7 @@ def balance_folder(
             sampler=sampler,
             command=command,
         )
-        judged = with_options(judged)
-        write_page(judged.to_html(), page)
-        show(judged, console)
+        tell([judged], page, console)
     elif page is not None:
         console.print("No image was made, so there is no report.")
     return report | {

@@ -178,7 +178,7 @@ def balance_table(
     if dry_run:
         return described
     # a dry run does without these, which take as long to import as all others
-    from mgvae.cli.report import show, with_options, write_page
+    from mgvae.cli._judged import tell
     from mgvae.report import quality, resolved_settings
 
     if format == "parquet" and output != "-":
@@ -229,9 +229,7 @@ def balance_table(
             column_types=sampler.column_types,
             command=command,
         )
-        found = with_options(found)
-        write_page(found.to_html(), page)
-        show(found, console)
+        tell([found], page, console)
     elif page is not None:
         console.print("No row was made, so there is no report.")
     return described | {

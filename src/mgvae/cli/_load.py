@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 
 from mgvae import files
 from mgvae.cli._columns import check_columns, column_types, count_classes
+from mgvae.cli._reading import Reading
 from mgvae.errors import DataError, ParameterError
 
 __all__ = ["Loaded", "load"]
 
 _TEXT_KINDS = ("categorical", "ordinal", "text", "identifier")
-_DELIMITERS = {"tab": "\t", r"\t": "\t"}
 
 
 @dataclass(frozen=True)
@@ -73,46 +73,28 @@ class Loaded:
         return self.table[self.target]
 
 
-def load(
-    source: str,
-    target: str,
-    *,
-    drop: Sequence[str] | None,
-    types: Sequence[str] | None,
-    missing: Sequence[str] | None,
-    no_header: bool,
-    delimiter: str | None,
-    encoding: str | None,
-    input_format: str | None,
-    drop_missing_target: bool = False,
-) -> Loaded:
+def load(source: str, target: str, reading: Reading) -> Loaded:
     """Open a file and check everything about it that can be wrong; parameters are options.
 
     The rows of a Parquet file are not read before they are needed, those of others at once.
     """
-    kinds = column_types(types or ())
-    if delimiter is not None:
-        delimiter = _DELIMITERS.get(delimiter, delimiter)
-        if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-            raise ParameterError(f"--delimiter must be one character, or tab; got {delimiter!r}.")
-    dropped = list(dict.fromkeys(drop or ()))
+    kinds = column_types(reading.types or ())
+    as_text = reading.text
+    dropped = list(dict.fromkeys(reading.drop or ()))
     if Path(source).is_dir():
         raise DataError(f"{source} is a folder, not a file with a table.")
     name = "standard input" if source == "-" else source
-    found = files.find_format(source, input_format)
+    found = files.find_format(source, reading.input_format)
     if found == "parquet" and _is_parquet(source):
         rows = files.open_source(source)
-        if missing:
-            rows = rows.map(lambda batch: _without(batch, missing))
+        if reading.missing:
+            rows = rows.map(lambda batch: _without(batch, as_text["missing"]))
         file = files.TableFile(rows.schema.empty_table(), found)
     else:
         file = files.read(
             source,
             format=found,
-            encoding=encoding,
-            delimiter=delimiter,
-            header=not no_header,
-            missing=missing or (),
+            **as_text,
             mixed=[*dropped, *(name for name, kind in kinds.items() if kind in _TEXT_KINDS)],
         )
         rows = files.open_source(file.table)
@@ -134,7 +116,7 @@ def load(
                 f"Leave it out with --drop '{field.name}'."
             )
     n_unlabelled = 0
-    if drop_missing_target:
+    if reading.drop_missing_target:
         n_unlabelled = sum(_unlabelled(batch, target) for batch in rows.only([target]).batches())
         rows = rows.map(lambda batch: batch.filter(_has_class(batch, target)))
         if file.table.num_rows:

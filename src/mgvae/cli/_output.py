@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mgvae.common.atomic import check_writable, write_stdout
-from mgvae.errors import ParameterError
+from mgvae.common.atomic import write_stdout
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from mgvae.files import Format
 
-__all__ = ["cache_folder", "check_output", "find_output_format", "print_json"]
+__all__ = ["cache_folder", "find_output_format", "print_json", "say"]
 
 
 def cache_folder() -> Path:
@@ -24,22 +25,6 @@ def cache_folder() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "mgvae"
     return Path.home() / ".cache" / "mgvae"
-
-
-def check_output(path: str, *, force: bool, option: str = "--output") -> None:
-    """Raise, before any work is done, if a file could not or may not be written."""
-    if path == "-":
-        return
-    try:
-        check_writable(path)
-    except IsADirectoryError:
-        raise ParameterError(f"{option}: {path} is a folder; give the name of a file.") from None
-    except OSError as error:
-        raise ParameterError(
-            f"{option}: {path} cannot be written: {error.filename}: {error.strerror}."
-        ) from None
-    if Path(path).is_file() and not force:
-        raise ParameterError(f"{option}: {path} exists already; add --force to replace it.")
 
 
 def find_output_format(path: str, said: str | None) -> "Format":
@@ -54,3 +39,11 @@ def find_output_format(path: str, said: str | None) -> "Format":
 def print_json(value: dict[str, Any]) -> None:
     """Print one JSON object on one line of standard output."""
     write_stdout(json.dumps(value).encode() + b"\n")
+
+
+def say(console: "Console", text: str) -> None:
+    """Print a sentence, broken between words where it goes to a terminal."""
+    from mgvae.cli._summary import printable
+    from mgvae.cli._warnings import wrapped
+
+    console.print(wrapped(printable(text), terminal=console.is_terminal), soft_wrap=True)

@@ -10,24 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mgvae.cli import _interrupt
-from mgvae.cli._options import (
-    Debug,
-    Delimiter,
-    Drop,
-    DropMissingTarget,
-    Encoding,
-    Force,
-    Formulas,
-    Input,
-    InputFormat,
-    Json,
-    Missing,
-    NoHeader,
-    OutputFormat,
-    Quiet,
-    Seed,
-    Types,
-)
+from mgvae.cli._options import Debug, Force, Formulas, Input, Json, OutputFormat, Quiet, Seed
+from mgvae.cli._reading import AS_FOUND, Reading, takes_reading
 from mgvae.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -55,6 +39,7 @@ MARK = "synthetic_source"
 _SAVING = 10.0  # seconds that Ctrl-C waits for the state of training to be written
 
 
+@takes_reading
 def balance(
     context: typer.Context,
     source: Input,
@@ -115,9 +100,7 @@ def balance(
     preset: Annotated[
         str | None, typer.Option(metavar="NAME", help="Named settings, such as paper-tables.")
     ] = None,
-    drop: Drop = None,
-    drop_missing_target: DropMissingTarget = False,
-    types: Types = None,
+    reading: Reading = AS_FOUND,
     identifiers: Annotated[
         Literal["new", "missing"] | None,
         typer.Option(help="Identifier columns of new rows get new values, or none."),
@@ -182,11 +165,6 @@ def balance(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Stop after saying what the table holds.")
     ] = False,
-    missing: Missing = None,
-    no_header: NoHeader = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    input_format: InputFormat = None,
     output_format: OutputFormat = None,
     csv_formulas: Formulas = "keep",
     size: Annotated[
@@ -252,14 +230,14 @@ def balance(
 
     from mgvae.cli._balance_images import balance_folder, refuse_table_options
     from mgvae.cli._balance_table import balance_table, describe_table
+    from mgvae.cli._checks import check_jobs, check_one_stdout, check_output, check_page
     from mgvae.cli._load import load
-    from mgvae.cli._output import check_output, find_output_format, print_json
+    from mgvae.cli._output import find_output_format, print_json
     from mgvae.cli._warnings import one_line_warnings
-    from mgvae.cli.report import check_page, read_held_out
+    from mgvae.cli.report import read_held_out
 
     started = time.perf_counter()
-    if jobs == 0:
-        raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
+    check_jobs(jobs)
     if share is not None and strategy is not None:
         raise ParameterError("--share and --strategy both say how much to make: give one of them.")
     if rejection is not None and not 0 <= rejection < 1:
@@ -282,18 +260,18 @@ def balance(
         refuse_table_options(
             {
                 "--target": target,
-                "--drop": drop,
-                "--drop-missing-target": drop_missing_target,
-                "--type": types,
+                "--drop": reading.drop,
+                "--drop-missing-target": reading.drop_missing_target,
+                "--type": reading.types,
                 "--identifiers": identifiers,
                 "--keep": keep,
                 "--no-relations": no_relations,
                 "--mark-synthetic": mark_synthetic or mark_name,
-                "--missing": missing,
-                "--no-header": no_header,
-                "--delimiter": delimiter,
-                "--encoding": encoding,
-                "--input-format": input_format,
+                "--missing": reading.missing,
+                "--no-header": reading.no_header,
+                "--delimiter": reading.delimiter,
+                "--encoding": reading.encoding,
+                "--input-format": reading.input_format,
                 "--output-format": output_format,
             }
         )
@@ -330,7 +308,7 @@ def balance(
                 force=force,
                 command=shlex.join(command),
                 share=share,
-                held_out=read_held_out(held_out, None),
+                held_out=read_held_out(held_out, None, reading),
             )
         if json:
             print_json(report)
@@ -344,8 +322,7 @@ def balance(
     if not dry_run:
         if output is None:
             raise ParameterError("--output: say where to write, or add --dry-run.")
-        if output == "-" and json:
-            raise ParameterError("--json and --output - would both write to standard output.")
+        check_one_stdout(output, json=json)
         check_output(output, force=force)
         if model is not None:
             check_output(model, force=force, option="--save-model")
@@ -353,18 +330,7 @@ def balance(
             check_page(page, force=force, option="--report")
     write_as = find_output_format(output or "-", output_format)
     with one_line_warnings(quiet):
-        loaded = load(
-            source,
-            target,
-            drop=drop,
-            types=types,
-            missing=missing,
-            no_header=no_header,
-            delimiter=delimiter,
-            encoding=encoding,
-            input_format=input_format,
-            drop_missing_target=drop_missing_target,
-        )
+        loaded = load(source, target, reading)
         console = Console(stderr=output == "-", quiet=quiet or json, highlight=False, markup=False)
         constraints = _constraints(keep, no_relations)
         trains = (
@@ -417,7 +383,7 @@ def balance(
             command=shlex.join(command),
             started=started,
             share=share,
-            held_out=read_held_out(held_out, loaded),
+            held_out=read_held_out(held_out, loaded, reading),
         )
     if json:
         print_json(report)

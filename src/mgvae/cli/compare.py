@@ -5,22 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mgvae.cli._options import (
-    Debug,
-    Delimiter,
-    Drop,
-    DropMissingTarget,
-    Encoding,
-    Force,
-    Input,
-    InputFormat,
-    Json,
-    Missing,
-    NoHeader,
-    Quiet,
-    Types,
-)
-from mgvae.errors import ParameterError
+from mgvae.cli._options import Debug, Force, Input, Json, Quiet
+from mgvae.cli._reading import AS_FOUND, Reading, takes_reading
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -50,6 +36,7 @@ Examples:
 """
 
 
+@takes_reading
 def compare(
     source: Input,
     target: Annotated[
@@ -97,14 +84,7 @@ def compare(
             "of the user's cache unless given.",
         ),
     ] = None,
-    drop: Drop = None,
-    drop_missing_target: DropMissingTarget = False,
-    types: Types = None,
-    missing: Missing = None,
-    no_header: NoHeader = False,
-    delimiter: Delimiter = None,
-    encoding: Encoding = None,
-    input_format: InputFormat = None,
+    reading: Reading = AS_FOUND,
     force: Force = False,
     json: Json = False,
     quiet: Quiet = False,
@@ -119,28 +99,17 @@ def compare(
     from rich.progress import Progress
 
     from mgvae import compare as library
+    from mgvae.cli._checks import check_jobs, check_page
     from mgvae.cli._columns import check_columns
+    from mgvae.cli._judged import write_page
     from mgvae.cli._load import load
     from mgvae.cli._output import cache_folder, print_json
     from mgvae.cli._warnings import one_line_warnings
-    from mgvae.cli.report import check_page, write_page
 
-    if jobs == 0:
-        raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
+    check_jobs(jobs)
     if page is not None:
         check_page(page, force=force, option="--report")
-    loaded = load(
-        source,
-        target,
-        drop=drop,
-        types=types,
-        missing=missing,
-        no_header=no_header,
-        delimiter=delimiter,
-        encoding=encoding,
-        input_format=input_format,
-        drop_missing_target=drop_missing_target,
-    )
+    loaded = load(source, target, reading)
     X, members = loaded.X, None
     if groups is not None:
         check_columns([groups], X.column_names, "--groups")
@@ -186,11 +155,8 @@ def _show(found: "Comparison", console: "Console") -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from mgvae.cli._output import say
     from mgvae.cli._summary import printable
-    from mgvae.cli._warnings import wrapped
-
-    def say(text: str) -> None:
-        console.print(wrapped(printable(text), terminal=console.is_terminal), soft_wrap=True)
 
     for model, methods in found.scores.items():
         console.print(f"{printable(model)}, {found.repeats} x {found.folds} folds")
@@ -211,11 +177,11 @@ def _show(found: "Comparison", console: "Console") -> None:
             seconds = f"{found.mean(model, method, 'seconds'):.2f}"
             table.add_row(Text(printable(method)), *cells, seconds)
         console.print(table)
-        say(found.verdicts[model])
+        say(console, found.verdicts[model])
         advice = found.recommendations[model]
-        say(f"Use: {advice.method}. {advice.why}")
+        say(console, f"Use: {advice.method}. {advice.why}")
         for line in advice.python.splitlines():
             console.print(f"    {printable(line)}", soft_wrap=True)
         console.print()
     for name, why in found.failures.items():
-        say(f"Left out: {name}: {why}")
+        say(console, f"Left out: {name}: {why}")

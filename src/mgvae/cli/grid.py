@@ -64,8 +64,8 @@ def grid(
     Classes stand side by side, models under each other.
     """
     from mgvae import images
+    from mgvae.cli._checks import check_output
     from mgvae.cli._model import open_model
-    from mgvae.cli._output import check_output
     from mgvae.common.atomic import atomic_write
 
     if not output.lower().endswith(".png"):

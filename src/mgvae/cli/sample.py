@@ -64,18 +64,17 @@ def sample(
     debug: Debug = False,  # noqa: ARG001 (looked for where errors are caught)
 ) -> None:
     """Make new rows of one class with a model that was saved."""
+    from mgvae.cli._checks import check_jobs, check_one_stdout, check_output
     from mgvae.cli._draw import Draw, check_folder, write_file, write_folder
-    from mgvae.cli._output import check_output, find_output_format, print_json
+    from mgvae.cli._output import find_output_format, print_json
     from mgvae.cli._summary import printable
 
     started = time.perf_counter()
-    if jobs == 0:
-        raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
+    check_jobs(jobs)
     if partitions is None:
         if jobs != 1:
             raise ParameterError("--jobs is for --partitions: one file is written by one process.")
-        if output == "-" and json:
-            raise ParameterError("--json and --output - would both write to standard output.")
+        check_one_stdout(output, json=json)
         check_output(output, force=force)
     else:
         if partitions > rows:
