@@ -3,11 +3,13 @@
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
 
 from mgvae import MGVAE
 from mgvae.compare import compare
-from mgvae.errors import ParameterError
+from mgvae.errors import DataError, ParameterError
 from mgvae.report import quality
 
 NASTY = "<script>alert(1)</script>"
@@ -71,7 +73,32 @@ def test_histories_and_samplers(rows) -> None:
     assert len(place.lines) >= len(history.terms)
     plt.close("all")
     assert len(repr(sampler)) < 500
-    assert "MGVAE" in sampler._repr_html_()
+
+
+def test_a_fitted_sampler(rows) -> None:
+    _, y, sampler, _, y_new = rows
+    shown = sampler._repr_html_()
+    assert NASTY not in shown
+    assert f"<td>{(y == NASTY).sum()}</td><td>{len(y_new)}</td>" in shown
+    assert "fitted to" not in clone(sampler)._repr_html_()
+    frame = sampler.to_frame()
+    for name, history in sampler.history_.items():
+        own = frame[frame["stage"] == name]
+        assert own["step"].tolist() == list(range(history.steps))
+        for term, values in history.terms.items():
+            assert own[term].tolist() == values
+    places = sampler.plot()
+    assert [place.get_title() for place in places] == list(sampler.history_)
+    plt.close("all")
+    with pytest.raises(NotFittedError):
+        clone(sampler).to_frame()
+
+
+def test_a_sampler_from_a_file_has_no_history(rows, tmp_path) -> None:
+    path = tmp_path / "model"
+    rows[2].save(path, without_rows=False)
+    with pytest.raises(DataError, match="holds none"):
+        MGVAE.load(path).plot()
 
 
 def test_a_sampler_of_one_class_needs_no_label(rows) -> None:

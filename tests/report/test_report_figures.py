@@ -322,9 +322,9 @@ def test_views_show_what_was_measured(real: pd.DataFrame) -> None:
     new["b"] = new["b"].sample(frac=1, random_state=0).to_numpy()
     one = quality(real, new, target="y", held_out=draw(200, "yes", 2.0, 8)).classes[0]
     assert set(one.pairs[0].names) == {"a", "b"}
-    i, j = (one.relations.names.index(name) for name in "ab")
-    assert one.relations.new[i][j] == pytest.approx(one.pairs[0].association_new, abs=0.01)
-    assert one.relations.real[i][j] > 0.7 > abs(one.relations.new[i][j])
+    i, j = (one.associations.names.index(name) for name in "ab")
+    assert one.associations.new[i][j] == pytest.approx(one.pairs[0].association_new, abs=0.01)
+    assert one.associations.real[i][j] > 0.7 > abs(one.associations.new[i][j])
     assert set(one.map.points) == {"majority", "learned", "held_out", "new"}
     drawn = [point for points in one.map.points.values() for point in points]
     assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in drawn)

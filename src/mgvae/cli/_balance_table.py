@@ -179,7 +179,8 @@ def balance_table(
         return described
     # a dry run does without these, which take as long to import as all others
     from mgvae.cli._judged import tell
-    from mgvae.report import quality, resolved_settings
+    from mgvae.report import quality
+    from mgvae.samplers import resolved_settings
 
     if format == "parquet" and output != "-":
         check_output_room(seen, str(output))

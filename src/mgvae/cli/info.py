@@ -6,6 +6,8 @@ from mgvae.cli._model import Model, open_model
 from mgvae.cli._options import Debug, Json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from mgvae.codec import ColumnSummary
     from mgvae.samplers import GenerativeSampler
 
@@ -28,6 +30,7 @@ def info(
 
     from mgvae.cli._output import print_json
     from mgvae.cli._summary import Summary, printable
+    from mgvae.samplers import resolved_settings
     from mgvae.storage import revealed, store_settings
 
     found = open_model(model)
@@ -57,12 +60,24 @@ def info(
     summary.show(console)
     console.print()
     for name, text in (
-        ("Settings", " ".join(repr(sampler).split())),
+        ("Made by", " ".join(repr(sampler).split())),
+        ("Settings", ", ".join(f"{k}={v}" for k, v in resolved_settings(sampler).items())),
         ("Generates", ", ".join(generates)),
-        ("Rows that can be worked out from the file", ", ".join(holds) or "none"),
+        ("Can rows be recovered", _recovery(holds)),
         ("Saved", f"{found.created} by mgvae {found.versions.get('mgvae', '')}"),
     ):
         console.print(printable(f"{name}: {text}"), soft_wrap=True)
+
+
+def _recovery(holds: "Sequence[str]") -> str:
+    """Say whether rows can be recovered from the file."""
+    if not holds:
+        return "no way is known to work out a row of the table from this file."
+    classes = f"class {holds[0]}" if len(holds) == 1 else f"classes {', '.join(holds)}"
+    return (
+        f"yes. The real rows of {classes} can be worked out from this file: whoever has it has "
+        "them. To share a model, save it with --model-without-rows."
+    )
 
 
 def _columns(sampler: "GenerativeSampler") -> "list[ColumnSummary]":

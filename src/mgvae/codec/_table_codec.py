@@ -226,6 +226,14 @@ class TableCodec:
             return None
         return self._relations.broken(Block.of(self._columns, columns))
 
+    def broken_by(self, columns: Sequence[Column]) -> NDArray[np.bool_]:
+        """Return which decoded rows break which relation, as an array (rows, relations)."""
+        n = len(columns[0].values) if columns else 0
+        if not self._relations:
+            return np.zeros((n, 0), bool)
+        block = Block.of(self._columns, columns)
+        return np.stack([one.broken(block) for one in self._relations.relations], axis=1)
+
     def encode(self, table: Table) -> NDArray[np.float32]:
         """Encode a table as float rows.
 
@@ -387,7 +395,7 @@ class TableCodec:
             if column not in names:
                 raise ParameterError(
                     Setting("column_types"),
-                    f" names the column {column!r}, which X does not have."
+                    f" names the column {column!r}, which the table does not have."
                     f"{_nearest(column, names)}",
                 )
 

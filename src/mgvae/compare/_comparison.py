@@ -23,7 +23,7 @@ from mgvae.compare._page import bands
 from mgvae.compare._scores import LOWER_IS_BETTER, METRICS
 from mgvae.compare._verdict import FEWEST_SPLITS, verdict
 from mgvae.compare._work import CrossValidation
-from mgvae.errors import DataError, ParameterError
+from mgvae.errors import DataError, ParameterError, Setting
 from mgvae.experiments import Cell, Store, run_cells, waiting
 from mgvae.experiments.judging import holm, paired_difference
 from mgvae.experiments.tables import LabelledTable, smallest_class
@@ -359,15 +359,18 @@ def _sharing(cell: Cell) -> Hashable:
 def _read_classes(
     y: Any, folds: int, repeats: int
 ) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64]]:
-    if folds < 2 or repeats < 1:
-        raise ParameterError(f"folds must be at least 2 and repeats 1; got {folds}, {repeats}.")
+    for name, value, least in (("folds", folds, 2), ("repeats", repeats, 1)):
+        if value < least:
+            raise ParameterError(Setting(name), f" must be at least {least}; got {value}.")
     labels, codes, counts = np.unique(np.asarray(y), return_inverse=True, return_counts=True)
     if len(labels) < 2:
         raise DataError(f"y must hold two classes or more; it holds {labels.tolist()!r}.")
     if counts.min() < folds:
         raise DataError(
             f"every class needs a row in each of the {folds} folds; class "
-            f"{labels[counts.argmin()]!s} has {counts.min()}. Lower folds."
+            f"{labels[counts.argmin()]!s} has {counts.min()}. Lower ",
+            Setting("folds"),
+            " or leave that class out.",
         )
     return labels, codes.reshape(-1), counts
 

@@ -1,6 +1,6 @@
 """The classifiers and treatments of imbalance that are compared."""
 
-from mgvae.errors import ParameterError
+from mgvae.errors import ParameterError, Setting
 from mgvae.experiments.estimators import CLASSIFIERS, load_class
 
 __all__ = ["ENSEMBLES", "KNOWN", "METHODS", "UNTREATED", "check_names"]
@@ -35,12 +35,15 @@ def check_names(models: list[str], methods: list[str]) -> None:
     """Raise if a name is not known."""
     for kind, given, known in (("model", models, CLASSIFIERS), ("method", methods, KNOWN)):
         if not given:
-            raise ParameterError(f"{kind}s must name at least one of {', '.join(known)}.")
+            raise ParameterError(
+                Setting(f"{kind}s"), f" must name at least one of {', '.join(map(repr, known))}."
+            )
         for name in given:
             if ":" in name:
                 load_class(name)
             elif name not in known:
                 raise ParameterError(
-                    f"there is no {kind} {name!r}; there are {', '.join(known)}, and any class "
-                    "named as package.module:Class."
+                    Setting(f"{kind}s"),
+                    f" must each be one of {', '.join(map(repr, known))}, or a class written as "
+                    f"package.module:Class; got {name!r}.",
                 )

@@ -97,6 +97,9 @@ def check_settings(settings: Any) -> None:
         raise ParameterError(str(error)) from None
     if "hidden_sizes" in values:
         layer_sizes(values["hidden_sizes"])
+    for name, value in values.items():
+        if name.endswith("steps") and isinstance(value, str):
+            _read_epochs(value, name)
 
 
 def complete(
@@ -231,14 +234,20 @@ def count_steps(steps: int | str, n_rows: int, batch_size: int) -> int:
     """
     if not isinstance(steps, str):
         return int(steps)
-    found = re.fullmatch(r"\s*(\d+)\s*epochs?(?:,\s*at most\s+(\d+)\s+steps)?\s*", steps)
+    epochs, most = _read_epochs(steps, "steps")
+    count = epochs * math.ceil(n_rows / batch_size)
+    return count if most is None else min(count, most)
+
+
+def _read_epochs(text: str, name: str) -> tuple[int, int | None]:
+    """Read passes over the rows, and the most steps; ``name`` is the parameter, for messages."""
+    found = re.fullmatch(r"\s*(\d+)\s*epochs?(?:,\s*at most\s+(\d+)\s+steps)?\s*", text)
     if found is None:
         raise ParameterError(
-            'steps must be a whole number or a text such as "200 epochs" or "200 epochs, at most '
-            f'8000 steps"; got {steps!r}.'
+            f'{name} must be a whole number or a text such as "200 epochs" or "200 epochs, at most '
+            f'8000 steps"; got {text!r}.'
         )
-    count = int(found[1]) * math.ceil(n_rows / batch_size)
-    return count if found[2] is None else min(count, int(found[2]))
+    return int(found[1]), None if found[2] is None else int(found[2])
 
 
 def layer_sizes(hidden_sizes: Sequence[int]) -> list[int]:

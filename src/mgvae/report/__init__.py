@@ -2,13 +2,8 @@
 
 from mgvae.report._columns import ColumnQuality
 from mgvae.report._figures import Figure
-from mgvae.report._quality import (
-    ClassQuality,
-    QualityReport,
-    quality,
-    resolved_settings,
-    side_by_side,
-)
+from mgvae.report._quality import quality
+from mgvae.report._report import ClassQuality, KeptRelation, QualityReport, side_by_side
 from mgvae.report._verdicts import Advice, Answer
 
 __all__ = [
@@ -17,8 +12,8 @@ __all__ = [
     "ClassQuality",
     "ColumnQuality",
     "Figure",
+    "KeptRelation",
     "QualityReport",
     "quality",
-    "resolved_settings",
     "side_by_side",
 ]

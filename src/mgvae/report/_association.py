@@ -11,11 +11,38 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from mgvae.codec import NUMBERS, Column, cell_numbers, cell_texts
+from mgvae.codec import LEVELS, NUMBERS, Column, cell_numbers, cell_texts
+from mgvae.report._data import sample
 
-__all__ = ["association"]
+__all__ = ["association", "associations"]
 
 Floats = NDArray[np.float64]
+Positions = NDArray[np.int64]
+
+_PAIRED = 150  # most columns whose associations are looked at
+
+
+def associations(
+    real: Sequence[Column],
+    new: Sequence[Column],
+    kinds: Sequence[str],
+    rng: np.random.Generator,
+) -> tuple[Positions, Floats, Floats]:
+    """Compute the associations of columns among real and among new rows.
+
+    Returns
+    -------
+    used : ndarray of int
+        Which columns; of many, some are drawn.
+    real, new : ndarray of shape (n_used, n_used)
+        The matrices of associations.
+    """
+    modelled = np.array([i for i, kind in enumerate(kinds) if kind in NUMBERS + LEVELS], np.int64)
+    used = sample(modelled, _PAIRED, rng)
+    a, b = (
+        association([columns[i] for i in used], [kinds[i] for i in used]) for columns in (real, new)
+    )
+    return used, a, b
 
 
 def association(columns: Sequence[Column], kinds: Sequence[str]) -> Floats:

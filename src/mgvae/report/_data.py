@@ -6,7 +6,7 @@ them, however good they look.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -18,6 +18,7 @@ from mgvae.codec import (
     NUMBERS,
     Column,
     KindName,
+    RelationSummary,
     Table,
     TableCodec,
     cell_texts,
@@ -54,6 +55,8 @@ class Rows:
         Equal for rows that are equal in every column that is modelled.
     labels : ndarray of str
         Their classes.
+    broken : ndarray of bool of shape (n, n_relations)
+        Which relations of the real rows each row breaks.
     images : ndarray of bytes of shape (n, height, width, channels), optional
         Images, which have no columns.
     """
@@ -62,6 +65,7 @@ class Rows:
     encoded: Floats
     keys: Positions
     labels: NDArray[Any]
+    broken: NDArray[np.bool_]
     images: NDArray[np.uint8] | None = None
 
     def __len__(self) -> int:
@@ -74,6 +78,7 @@ class Rows:
             self.encoded[rows],
             self.keys[rows],
             self.labels[rows],
+            self.broken[rows],
             None if self.images is None else self.images[rows],
         )
 
@@ -96,12 +101,15 @@ class Tables:
         What the columns are.
     target : str
         What the target is called.
+    relations : list of RelationSummary
+        What every real row keeps.
     """
 
     rows: list[Rows]
     names: list[str]
     kinds: list[str]
     target: str
+    relations: list[RelationSummary] = field(default_factory=list)
 
 
 def majority_of(labels: NDArray[Any]) -> str:
@@ -133,7 +141,9 @@ def split_target(table: Any, target: Any) -> tuple[Any, NDArray[Any]]:
 
 
 def open_tables(
-    tables: Sequence[tuple[str, Any, Any]], column_types: Mapping[Any, KindName] | None
+    tables: Sequence[tuple[str, Any, Any]],
+    column_types: Mapping[Any, KindName] | None,
+    declared: Sequence[str] = (),
 ) -> Tables:
     """Read tables of the same columns.
 
@@ -144,6 +154,8 @@ def open_tables(
         or the classes themselves. The first is the real one.
     column_types : mapping of column to str or None
         Kinds of columns that are not what their values suggest.
+    declared : sequence of str
+        Relations that the user asked for, besides those that every real row keeps.
     """
     parts = [_split(read_table(X), target, name) for name, X, target in tables]
     old = parts[0][0]
@@ -156,7 +168,7 @@ def open_tables(
                 f"{what} must have the columns of real, in their order: "
                 f"{_difference(names, found)}."
             )
-    codec = TableCodec(column_types)
+    codec = TableCodec(column_types, constraints=list(declared) or "auto")
     alike = [
         _table([replace(b, name=a.name) for a, b in zip(old, new, strict=True)])
         for new, _, _ in parts
@@ -170,10 +182,16 @@ def open_tables(
     keys = np.unique(codes, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
     ends = np.cumsum([table.n_rows for table in alike])[:-1]
     rows = [
-        Rows(table.columns, codec.encode(table).astype(np.float64), own, cell_texts(labels))
+        Rows(
+            table.columns,
+            codec.encode(table).astype(np.float64),
+            own,
+            cell_texts(labels),
+            codec.broken_by(table.columns),
+        )
         for table, own, (_, labels, _) in zip(alike, np.split(keys, ends), parts, strict=True)
     ]
-    return Tables(rows, names, kinds, parts[0][2])
+    return Tables(rows, names, kinds, parts[0][2], codec.relations)
 
 
 def sample(rows: Positions, most: int, rng: np.random.Generator) -> Positions:

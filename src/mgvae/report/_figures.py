@@ -39,6 +39,10 @@ class Figure:
         What it means, in a sentence.
     interval : (float, float) or None
         The ends of its 95% interval.
+    reference_name : str
+        What ``reference`` is the figure of.
+    as_share : bool
+        Whether it is a share, which people read in per cent.
 
     See Also
     --------
@@ -54,6 +58,16 @@ class Figure:
     threshold: str
     reading: str
     interval: Interval | None = None
+    reference_name: str = "real rows"
+    as_share: bool = False
+
+    def spell(self, value: float | None) -> str:
+        """Return a value of this figure, such as its own or its reference, as people read it."""
+        if value is None:
+            return "–"
+        if self.as_share:
+            return f"{value:.1%}" if 0 < value < 0.1 else f"{value:.0%}"
+        return f"{value:.3g}" if abs(value) >= 10 else f"{value:.2f}"
 
 
 def judge(value: float, good: float, caution: float, interval: Interval | None = None) -> Verdict:

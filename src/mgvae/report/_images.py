@@ -35,7 +35,14 @@ def open_images(parts: Sequence[tuple[str, Any, Any]]) -> Tables:
     keys = np.unique(np.concatenate(flat), axis=0, return_inverse=True)[1].reshape(-1)
     ends = np.cumsum([len(rows) for rows in flat])[:-1]
     rows = [
-        Rows([], components.transform(own / 255.0), key, read_labels(labels, len(own), ""), images)
+        Rows(
+            [],
+            components.transform(own / 255.0),
+            key,
+            read_labels(labels, len(own), ""),
+            np.zeros((len(own), 0), bool),
+            images,
+        )
         for own, key, images, (_, _, labels) in zip(
             flat, np.split(keys, ends), pixels, parts, strict=True
         )

@@ -1,9 +1,7 @@
-"""The quality of synthetic rows: verdicts, figures, pictures, and how they were made."""
+"""The quality of synthetic rows: three samples of every class, measured and judged."""
 
-import json
 import platform
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from collections.abc import Mapping
 from importlib.metadata import version
 from numbers import Real
 from typing import Any
@@ -12,263 +10,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mgvae.codec import Column, KindName, cell_texts
-from mgvae.common.notebook import axes, data_frame, html_table
 from mgvae.common.runtime import seed_sequence
 from mgvae.errors import DataError, ParameterError
-from mgvae.report._columns import ColumnQuality
 from mgvae.report._data import Rows, Tables, majority_of, open_tables, split_target
-from mgvae.report._examples import Example, Parentage, examples, parentage
-from mgvae.report._figures import Figure, Verdict
+from mgvae.report._examples import examples, parentage
 from mgvae.report._images import open_images
-from mgvae.report._measure import MOST, Parts, measure, measure_columns
+from mgvae.report._measure import measure, measure_columns
+from mgvae.report._parts import MOST, Parts
+from mgvae.report._report import ClassQuality, KeptRelation, QualityReport, TrainingCurve
 from mgvae.report._second import ENOUGH, SecondRows, second_rows
-from mgvae.report._verdicts import QUESTIONS, Answer, answers, copies_rows, headline, overall
-from mgvae.report._views import PairView, Relations, RowMap, map_rows, view_relations
-from mgvae.report.page import render
+from mgvae.report._verdicts import answers, copies_rows, headline, overall
+from mgvae.report._views import map_rows, view_associations
+from mgvae.samplers import resolved_settings
 
-__all__ = [
-    "ClassQuality",
-    "QualityReport",
-    "TrainingCurve",
-    "quality",
-    "resolved_settings",
-    "side_by_side",
-]
+__all__ = ["quality"]
 
 _PACKAGES = ("mgvae", "torch", "numpy", "scikit-learn", "imbalanced-learn")
 _POINTS = 200  # of a loss curve
-ANSWER_WORDS: dict[Verdict, str] = {
-    "good": "yes",
-    "caution": "partly",
-    "bad": "no",
-    "unknown": "cannot be known",
-}
-
-
-@dataclass(frozen=True, repr=False)
-class ClassQuality:
-    """The new rows of one class.
-
-    .. versionadded:: 0.1
-
-    Parameters
-    ----------
-    label : str
-        The class.
-    n_real, n_synthetic : int
-        Its rows.
-    n_learned, n_held_out : int
-        Real rows that the sampler whose rows were measured learned from, and never saw.
-    basis : str
-        Which rows the figures compare, in words.
-    verdict : {"good", "caution", "bad", "unknown"}
-        Whether to train with the rows.
-    headline : str
-        The same in one line.
-    answers : list of Answer
-        Whether they are faithful, diverse and private, and what can be done about it.
-    figures : list of Figure
-        Every figure with its reading, verdict and threshold.
-    columns : list of ColumnQuality
-        Every column, the farthest first.
-    relations : Relations or None
-        The associations of columns.
-    pairs : list of PairView
-        The columns whose relation differs most.
-    map : RowMap
-        Majority, minority and new rows on a plane.
-    examples : list of Example
-        Some new rows with their parents and nearest real row.
-    parentage : Parentage or None
-        Which cells came from which parent.
-
-    See Also
-    --------
-    mgvae.report.QualityReport : What holds the classes.
-    mgvae.report.Figure : One measured number.
-    """
-
-    label: str
-    n_real: int
-    n_synthetic: int
-    n_learned: int
-    n_held_out: int
-    basis: str
-    verdict: Verdict
-    headline: str
-    answers: list[Answer]
-    figures: list[Figure]
-    columns: list[ColumnQuality]
-    relations: Relations | None
-    pairs: list[PairView]
-    map: RowMap
-    examples: list[Example]
-    parentage: Parentage | None
-
-    @property
-    def summary(self) -> list[str]:
-        """Four lines: whether to use the rows, and the three answers."""
-        lines = [
-            f"{answer.question.capitalize()}: {ANSWER_WORDS[answer.verdict]}. {answer.reading}"
-            for answer in self.answers
-        ]
-        return [self.headline, *lines]
-
-    def __repr__(self) -> str:
-        said = ", ".join(f"{a.question}: {ANSWER_WORDS[a.verdict]}" for a in self.answers)
-        return f"<ClassQuality of {self.label}: {self.n_synthetic:,} new rows; {said}>"
-
-    def __getitem__(self, name: str) -> Figure:
-        """Return a figure by its name."""
-        for figure in self.figures:
-            if figure.name == name:
-                return figure
-        raise KeyError(name)
-
-
-@dataclass(frozen=True)
-class TrainingCurve:
-    """One stage of training.
-
-    Parameters
-    ----------
-    name : str
-        The stage.
-    steps : int
-        Its steps.
-    seconds : float
-        How long it took.
-    at : list of int
-        The steps at which ``terms`` are given; a long stage is thinned out.
-    terms : dict of str to list of float
-        The loss terms, each value a mean over the steps up to the next.
-    validation : list of (int, float)
-        Steps and validation values.
-    best_step : int or None
-        Where early stopping found the best.
-    """
-
-    name: str
-    steps: int
-    seconds: float
-    at: list[int]
-    terms: dict[str, list[float]]
-    validation: list[tuple[int, float]]
-    best_step: int | None
-
-
-@dataclass(frozen=True, repr=False)
-class QualityReport:
-    """The result of :func:`quality`.
-
-    .. versionadded:: 0.1
-
-    Parameters
-    ----------
-    target : str
-        The column that holds the class.
-    majority : str
-        The largest class.
-    classes : list of ClassQuality
-        Every class that has new rows.
-    notes : list of str
-        What was left out or cut to size.
-    training : list of TrainingCurve
-        Empty unless the sampler was given.
-    settings : dict
-        The sampler's parameters.
-    versions : dict
-        Of everything that decides a figure.
-    command : str or None
-        What repeats it.
-    name : str
-        What the rows are called beside others.
-
-    See Also
-    --------
-    mgvae.report.quality : Make one.
-    mgvae.report.ClassQuality : The part about one class.
-    """
-
-    target: str
-    majority: str
-    classes: list[ClassQuality]
-    notes: list[str]
-    training: list[TrainingCurve] = field(default_factory=list)
-    settings: dict[str, Any] = field(default_factory=dict)
-    versions: dict[str, str] = field(default_factory=dict)
-    command: str | None = None
-    name: str = "new rows"
-
-    @property
-    def headline(self) -> str:
-        """One line on all classes."""
-        if len(self.classes) == 1:
-            return self.classes[0].headline
-        usable = [one for one in self.classes if one.verdict in ("good", "caution")]
-        return (
-            f"The new rows of {len(usable)} of {len(self.classes)} classes can be used"
-            f"{', with the care that is said below' if usable else ''}."
-        )
-
-    def __repr__(self) -> str:
-        lines = "".join(f"\n  {one!r}" for one in self.classes)
-        return f"<QualityReport on {self.name}: {self.headline}{lines}>"
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (one.label, f"{one.n_synthetic:,}", *(ANSWER_WORDS[a.verdict] for a in one.answers))
-            for one in self.classes
-        ]
-        columns = ("class", "new rows", *(f"{question}?" for question in QUESTIONS))
-        return html_table(self.headline, columns, rows)
-
-    def to_frame(self) -> Any:
-        """Return the figures as a pandas DataFrame, one row for each class and figure."""
-        found = [(one.label, figure) for one in self.classes for figure in one.figures]
-        ends = [figure.interval or (None, None) for _, figure in found]
-        return data_frame(
-            {
-                "class": [label for label, _ in found],
-                "question": [figure.group for _, figure in found],
-                "figure": [figure.name for _, figure in found],
-                "value": [figure.value for _, figure in found],
-                "low": [low for low, _ in ends],
-                "high": [high for _, high in ends],
-                "reference": [figure.reference for _, figure in found],
-                "verdict": [figure.verdict for _, figure in found],
-            }
-        )
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the map of the rows of every class; return matplotlib's axes.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes or sequence of these, optional
-            Where to draw, one for each class; a new figure unless given.
-        """
-        places = axes(ax, max(1, len(self.classes)))
-        for place, one in zip(places, self.classes, strict=False):
-            for kind, points in one.map.points.items():
-                x, y = zip(*points, strict=True) if points else ((), ())
-                marker = "s" if kind == "new" else "o"
-                place.scatter(x, y, 12, marker=marker, alpha=0.6, label=kind.replace("_", " "))
-            place.set(title=f"class {one.label}", xticks=[], yticks=[])
-            place.legend()
-        return places if len(self.classes) > 1 else places[0]
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as plain data."""
-        return asdict(self) | {"headline": self.headline}
-
-    def to_json(self) -> str:
-        """Return everything as JSON."""
-        return json.dumps(self.as_dict(), allow_nan=False)
-
-    def to_html(self) -> str:
-        """Return a page that needs no other file; requires jinja2 (``mgvae[report]``)."""
-        return side_by_side([self])
 
 
 def quality(
@@ -368,7 +126,7 @@ def quality(
         )
     given += [] if second is None else [("synthetic", second.X, second.y)]
     given += [] if reserve is None else [reserve]
-    tables = _open(given, column_types)
+    tables = _open(given, column_types, sampler)
     rows, made = tables.rows[0], tables.rows[1]
     labels = [str(label) for label in np.unique(made.labels)]
     unseen = [label for label in labels if label not in rows.labels]
@@ -390,7 +148,7 @@ def quality(
         figures = measure(parts, own, rows, columns, tables.names, tables.kinds, rng)
         found = answers(figures, settings, held_out=unseen_rows is not None)
         verdict = overall(found, figures)
-        shown, pairs = view_relations(parts, tables.names, tables.kinds, rng)
+        shown, pairs = view_associations(parts, tables.names, tables.kinds, rng)
         classes.append(
             ClassQuality(
                 label,
@@ -404,6 +162,7 @@ def quality(
                 found,
                 figures,
                 columns,
+                _kept(tables, own),
                 shown,
                 pairs,
                 map_rows(parts, rng),
@@ -422,42 +181,6 @@ def quality(
         command,
         name,
     )
-
-
-def side_by_side(reports: Sequence[QualityReport]) -> str:
-    """Return one page on the rows of several samplers, judged by the same rules.
-
-    .. versionadded:: 0.1
-
-    Parameters
-    ----------
-    reports : sequence of QualityReport
-        On rows of the same table; each has a ``name``.
-
-    Returns
-    -------
-    page : str
-        HTML that needs no other file; requires jinja2 (``mgvae[report]``).
-
-    See Also
-    --------
-    mgvae.report.quality : Make a report.
-
-    Examples
-    --------
-    >>> from imblearn.over_sampling import SMOTE, RandomOverSampler
-    >>> from sklearn.datasets import make_classification
-    >>> from mgvae.report import quality, side_by_side
-    >>> X, y = make_classification(300, 4, weights=[0.8], random_state=0)
-    >>> samplers = {"SMOTE": SMOTE(), "copies": RandomOverSampler()}
-    >>> page = side_by_side(
-    ...     [quality(X, None, target=(y,), sampler=s, name=name) for name, s in samplers.items()]
-    ... )
-    >>> "SMOTE" in page and "copies" in page
-    True
-    """
-    values = {"reports": list(reports), "questions": QUESTIONS, "answers": ANSWER_WORDS}
-    return render("quality.html", values)
 
 
 def _second(
@@ -494,12 +217,24 @@ def _second(
     return second_rows(sampler, X, y, wanted, part, seeds)
 
 
-def _open(given: list[tuple[str, Any, Any]], column_types: Any) -> Tables:
+def _open(given: list[tuple[str, Any, Any]], column_types: Any, sampler: Any) -> Tables:
     """Read tables or images."""
     real = given[0][1]
     if isinstance(real, np.ndarray) and real.ndim > 2:
         return open_images(given)
-    return open_tables(given, column_types)
+    constraints = getattr(sampler, "constraints", None)
+    asked = constraints if isinstance(constraints, list | tuple) else ()
+    declared = [text for text in asked if isinstance(text, str) and text not in ("only", "auto")]
+    return open_tables(given, column_types, declared)
+
+
+def _kept(tables: Tables, made: Rows) -> list[KeptRelation]:
+    """Return the relations of the table, and how many new rows break each."""
+    counts = made.broken.sum(0)
+    return [
+        KeptRelation(relation.text, relation.declared, int(n))
+        for relation, n in zip(tables.relations, counts, strict=True)
+    ]
 
 
 def _three(
@@ -594,26 +329,3 @@ def _training(sampler: Any) -> list[TrainingCurve]:
                   history.best_step)
         )  # fmt: skip
     return stages
-
-
-def resolved_settings(sampler: Any) -> dict[str, Any]:
-    """Return the parameters of a sampler; of a fitted one, with every ``"auto"`` replaced."""
-    if sampler is None:
-        return {}
-    settings = dict(sampler.get_params(deep=False))
-    found: dict[str, Any] = {}
-    if hasattr(sampler, "state_"):
-        method = sampler.state_.method.settings
-        found = {one.name: getattr(method, one.name) for one in fields(method)}
-    settings |= {name: value for name, value in found.items() if name in settings}
-    rates = [found.get(f"{stage}_learning_rate") for stage in ("pretrain", "finetune")]
-    if "learning_rate" in settings and None not in rates:
-        settings["learning_rate"] = str(tuple(rates))
-    weights = getattr(sampler, "ewc_weights_", None)
-    if weights:
-        settings["ewc_weight"] = ", ".join(
-            f"{name}: {weight:g}" for name, weight in weights.items()
-        )
-    return {
-        k: v if isinstance(v, str | int | float | None) else str(v) for k, v in settings.items()
-    }

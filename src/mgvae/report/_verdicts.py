@@ -24,14 +24,14 @@ __all__ = [
 QUESTIONS: dict[Question, str] = {
     "faithful": "Could they have stood in the table?",
     "diverse": "Do they show the whole class?",
-    "private": "Do they keep the rows secret that they were made from?",
+    "private": "Do they keep the real rows secret?",
 }
 """The questions, as they are asked on the page."""
 
 _ANSWERS: dict[Question, dict[Verdict, str]] = {
     "faithful": {
         "good": "New rows look like real rows that the sampler never saw.",
-        "caution": "New rows are mostly like real ones, but not everywhere.",
+        "caution": "New rows look mostly like real ones, but not in everything.",
         "bad": "New rows can be told from real ones.",
         "unknown": "It cannot be known whether new rows look like unseen real ones.",
     },
@@ -42,9 +42,10 @@ _ANSWERS: dict[Question, dict[Verdict, str]] = {
         "unknown": "It cannot be known whether new rows show the whole class.",
     },
     "private": {
-        "good": "New rows show no sign of having been copied from single real rows.",
-        "caution": "New rows lie closer than they should to the rows they were made from.",
-        "bad": "New rows lie so close to the rows they were made from that they may betray them.",
+        "good": "New rows show no sign of being copied from single real rows.",
+        "caution": "New rows lie closer to the rows they were made from than they should.",
+        "bad": "New rows lie very close to the rows they were made from. Whoever sees the new rows "
+        "may learn about real ones.",
         "unknown": "It cannot be known whether new rows give away the rows they were made from.",
     },
 }
@@ -63,9 +64,9 @@ _CLAUSES: dict[Question, dict[Verdict, str]] = {
         "unknown": "may or may not show the whole class",
     },
     "private": {
-        "good": "copy none of them",
-        "caution": "lie rather close to the rows they were made from",
-        "bad": "lie very close to the rows they were made from",
+        "good": "show no sign of copying",
+        "caution": "are not quite private: they lie rather close to the rows they were made from",
+        "bad": "are not private: they lie very close to the rows they were made from",
         "unknown": "may or may not give away the rows they were made from",
     },
 }
@@ -160,7 +161,10 @@ def answers(
             reading += f" {decides.title}: {decides.reading}"
             if verdict == "unknown" and held_out and decides.interval is not None:
                 low, high = decides.interval
-                reading += f" So few rows leave everything from {low:.2f} to {high:.2f} possible."
+                reading += (
+                    f" With so few rows it may be anything from {decides.spell(low)} to "
+                    f"{decides.spell(high)}."
+                )
         advice = [] if verdict == "good" else _advise(question, verdict, own, settings)
         if verdict == "unknown" and not held_out:
             advice.insert(0, _held_out())
@@ -195,20 +199,25 @@ def headline(label: str, found: Sequence[Answer], verdict: Verdict, *, copied: b
     --------
     >>> good = [Answer(question, "good", "", []) for question in QUESTIONS]
     >>> headline("yes", good, "good")
-    'Use them: the new rows of class yes look like real ones, vary as these do, and copy none of
-    them.'
+    'Use them: the new rows of class yes look like real ones, vary as these do, and show no sign of
+    copying.'
     """
     by_question = {answer.question: answer.verdict for answer in found}
     first, second, third = (_CLAUSES[q][by_question[q]] for q in QUESTIONS)
     third = "are in part exact copies of real rows" if copied else third
+    if by_question["private"] in ("bad", "caution") and verdict != "bad":
+        sure = by_question["faithful"] == by_question["diverse"] == "good"
+        care = "Train with them, but" if sure else "Train with them with care, and"
+        return (
+            f"{care} do not hand them out: the new rows of class {label} {first} and {second}, but "
+            f"they {third}."
+        )
     start = {
         "good": "Use them",
         "caution": "Use them with care",
         "bad": "Do not use them as they are",
         "unknown": "Too little is known to recommend them",
     }[verdict]
-    if by_question["private"] in ("bad", "caution") and verdict != "bad":
-        start += ", where the real rows may be seen too"
     return f"{start}: the new rows of class {label} {first}, {second}, and {third}."
 
 
@@ -216,24 +225,32 @@ def _advise(
     question: Question, verdict: Verdict, figures: Sequence[Figure], settings: Mapping[str, Any]
 ) -> list[Advice]:
     if verdict == "unknown":
-        return [_more_rows("the figures become sure")]
+        return [_more_rows("with more of them the figures become sure")]
     ours = "generation" in settings
     generation, rejection = settings.get("generation"), settings.get("rejection", 0.0)
     temperature = settings.get("temperature", 1.0)
     found: list[Advice] = []
     if question == "private":
+        found.append(Advice(
+            "keep the new rows where the real ones may be seen",
+            "you can train with them, and nobody sees what they may not",
+            "they cannot be handed out",
+        ))  # fmt: skip
         if generation == "bridge":
             found.append(_set(
-                "generation", "translate", "new rows no longer start from single minority rows",
-                "on mixed tables they look much less like real ones, on numbers a little",
+                "generation", "translate", "new rows then start from no single minority row, which "
+                "made them private on each of the six tables that were tried",
+                "they look less like real ones. On small tables of numbers the loss is small; on "
+                "adult and bank-full the new rows could then be told from real ones",
             ))  # fmt: skip
-        elif not ours:
+        elif ours:
+            found.append(_more_rows("a model of more rows holds less of each; it may not suffice"))
+        else:
             found.append(Advice(
                 "take a sampler that does not start from single rows",
-                "rows that nobody is behind cannot give anybody away",
-                "they look less like real ones",
+                "what is made from no single row cannot give one away",
+                "the new rows look less like real ones",
             ))  # fmt: skip
-        found.append(_more_rows("a new row has more rows to be like"))
     elif question == "faithful":
         if ours and generation != "bridge":
             found.append(_set(
@@ -242,15 +259,20 @@ def _advise(
             ))  # fmt: skip
         if ours and rejection == 0:
             found.append(_set(
-                "rejection", 0.2, "the fifth of the rows that the model finds least plausible is "
-                "thrown away", "a quarter more rows have to be made, and they vary less",
+                "rejection", 0.2, "the fifth of the new rows that the model finds least plausible "
+                "is thrown away", "a quarter more rows have to be made, and they vary less",
             ))  # fmt: skip
         if ours and temperature not in ("auto",) and temperature > 1:
             found.append(_set(
                 "temperature", 1.0, "less noise in the new rows", "they vary less",
             ))  # fmt: skip
+        if "constraints" in settings and _is_off(figures, "relations"):
+            found.append(_set(
+                "constraints", "auto", "new rows keep what every real row keeps",
+                "some cells are changed after they were made",
+            ))  # fmt: skip
         found.append(_fewer())
-        found.append(_more_rows("there is more to learn from"))
+        found.append(_more_rows("the sampler has more to learn from"))
     else:
         if ours and rejection > 0:
             found.append(_set(
@@ -260,13 +282,17 @@ def _advise(
             found.append(_set(
                 "temperature", 1.5, "more noise, more variety", "rows look less like real ones",
             ))  # fmt: skip
-        found.append(_more_rows("the class shows more of itself"))
-    if any(figure.name == "copies" and figure.verdict != "good" for figure in figures):
+        found.append(_more_rows("the sampler sees more of the class"))
+    if _is_off(figures, "copies"):
         found.append(Advice(
-            "leave out new rows that equal a real one", "nobody's row is handed out",
+            "leave out new rows that equal a real one", "no real row is handed out",
             "there are fewer new rows",
         ))  # fmt: skip
     return found
+
+
+def _is_off(figures: Sequence[Figure], name: str) -> bool:
+    return any(figure.name == name and figure.verdict != "good" for figure in figures)
 
 
 def _set(name: str, value: Any, gain: str, cost: str) -> Advice:
@@ -276,8 +302,8 @@ def _set(name: str, value: Any, gain: str, cost: str) -> Advice:
 def _fewer() -> Advice:
     return Advice(
         "sampling_strategy=0.5",
-        "there are fewer new rows, so less of what a classifier learns from is synthetic",
-        "classes stay uneven: decide at another threshold",
+        "fewer rows are made, so a classifier learns less from synthetic rows",
+        "the classes stay uneven, so decide at another threshold",
         "sampling_strategy",
         0.5,
     )
@@ -290,7 +316,7 @@ def _more_rows(gain: str) -> Advice:
 def _held_out() -> Advice:
     return Advice(
         "held_out=rows that the sampler never saw",
-        "new rows can be compared with them",
+        "new rows are compared with real rows that the sampler never saw",
         "the sampler has fewer rows to learn from",
         "held_out",
     )

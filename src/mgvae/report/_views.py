@@ -1,4 +1,4 @@
-"""What can be seen of a class: relations of columns, a map of the rows, and the worst pairs."""
+"""What can be seen of a class: associations of columns, a map of the rows, the worst pairs."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from mgvae.codec import NUMBERS, Column, cell_numbers, cell_texts
+from mgvae.report._association import associations
 from mgvae.report._data import Rows, sample
-from mgvae.report._measure import Parts, relations
+from mgvae.report._parts import Parts
 
-__all__ = ["PairView", "Relations", "RowMap", "map_rows", "view_relations"]
+__all__ = ["Associations", "PairView", "RowMap", "map_rows", "view_associations"]
 
 Floats = NDArray[np.float64]
 Points = list[tuple[float, float]]
@@ -24,13 +25,13 @@ _LEVELS = 6  # of a category on an axis; the others share one place
 
 
 @dataclass(frozen=True)
-class Relations:
+class Associations:
     """The associations of columns, among real and among new rows.
 
     Parameters
     ----------
     names : list of str
-        The columns; of many, those whose relations differ most.
+        The columns; of many, those whose associations differ most.
     real, new : list of list of float
         The matrices.
     """
@@ -42,7 +43,7 @@ class Relations:
 
 @dataclass(frozen=True)
 class PairView:
-    """Two columns whose relation differs.
+    """Two columns whose association differs.
 
     Parameters
     ----------
@@ -103,17 +104,17 @@ def map_rows(parts: Parts, rng: np.random.Generator) -> RowMap:
     return RowMap(points, round(explained, 4))
 
 
-def view_relations(
+def view_associations(
     parts: Parts, names: Sequence[str], kinds: Sequence[str], rng: np.random.Generator
-) -> tuple[Relations | None, list[PairView]]:
+) -> tuple[Associations | None, list[PairView]]:
     """Compute the heat maps of associations, and draw the pairs that differ most."""
     real, new = parts.even(rng)
-    used, a, b = relations(real, new, kinds, rng)
+    used, a, b = associations(real.columns, new.columns, kinds, rng)
     if len(used) < 2 or len(real) < 2:
         return None, []
     gap = np.abs(a - b)
     order = np.sort(np.argsort(-gap.sum(1), kind="stable")[:_SHOWN])
-    shown = Relations(
+    shown = Associations(
         [names[used[i]] for i in order],
         a[np.ix_(order, order)].round(2).tolist(),
         b[np.ix_(order, order)].round(2).tolist(),

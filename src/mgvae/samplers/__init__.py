@@ -6,6 +6,7 @@ from mgvae.samplers._cvae import CVAE
 from mgvae.samplers._making import Part, check_size
 from mgvae.samplers._mgvae import MGVAE
 from mgvae.samplers._recipes import RECIPES
+from mgvae.samplers._resolved import resolved_settings
 from mgvae.samplers._target import read_target, refuse_missing
 from mgvae.samplers._way import Given, Seen, learn, look, make, rows_to_make
 
@@ -25,5 +26,6 @@ __all__ = [
     "make",
     "read_target",
     "refuse_missing",
+    "resolved_settings",
     "rows_to_make",
 ]

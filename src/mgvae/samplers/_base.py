@@ -29,6 +29,7 @@ from mgvae.samplers._in_memory import InMemory
 from mgvae.samplers._making import FEWER_ROWS, Order, Part, check_size, make_parts
 from mgvae.samplers._partition import read_partition
 from mgvae.samplers._saving import Saving
+from mgvae.samplers._showing import Showing
 from mgvae.samplers._way import learn, look, make
 from mgvae.storage import FittedState
 from mgvae.training import Callback, History
@@ -55,7 +56,7 @@ class Draw(NamedTuple):
     anchor_indices: NDArray[np.int64]
 
 
-class GenerativeSampler(Saving, BaseOverSampler):  # type: ignore[misc]
+class GenerativeSampler(Saving, Showing, BaseOverSampler):  # type: ignore[misc]
     """Base of the over-samplers that train a generative model.
 
     See :class:`mgvae.MGVAE` for the parameters that all of them share.

@@ -11,7 +11,7 @@ from mgvae.augment import read_geometry
 from mgvae.codec import KindName
 from mgvae.codec.samples import CodecOptions, Samples, SampleShape
 from mgvae.common.runtime import threads
-from mgvae.errors import ParameterError
+from mgvae.errors import ParameterError, Setting
 from mgvae.methods.method import Workers
 from mgvae.methods.mgvae.duration import TrainingPlan, make_plan
 from mgvae.methods.mgvae.generators import GenerationMode
@@ -307,7 +307,9 @@ class MGVAE(GenerativeSampler):
         'paper-tables'
         """
         if name not in RECIPES:
-            raise ParameterError(f"there is no preset {name!r}; there are {sorted(RECIPES)}.")
+            raise ParameterError(
+                Setting("preset"), f" must be one of {', '.join(sorted(RECIPES))}; got {name!r}."
+            )
         return cls(recipe=name, **changes)
 
     def __sklearn_clone__(self) -> Self:

@@ -90,9 +90,9 @@ def _column(text: str, token: str, places: dict[str, int]) -> int:
     close = difflib.get_close_matches(name, places, 1)
     hint = f" Did you mean {close[0]!r}?" if close else ""
     raise ParameterError(
-        Setting("constraints"), f": {text!r:.80} names the column {name!r}, which X does not have."
-        f"{hint}"
-    )  # fmt: skip
+        Setting("constraints"),
+        f": {text!r:.80} names the column {name!r}, which the table does not have.{hint}",
+    )
 
 
 def _list(
