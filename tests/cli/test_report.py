@@ -134,3 +134,35 @@ def test_balance_reports_and_the_command_repeats_it(
     code, _, said = mgvae("balance", loans, "-t", "default", "-o", out, "-f", "--report", tmp_path)
     assert code == 2
     assert "--report" in said
+
+
+def test_warnings_are_one_line_in_the_words_of_the_command_line(mgvae: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    lines = [f"{rng.integers(10**6)}x,{rng.normal():.3f},{'aab'[i % 3]}" for i in range(400)]
+    path = tmp_path / "many.csv"
+    path.write_text("\n".join(["city,x,y", *lines, *lines[:50]]) + "\n")
+    code, _, said = mgvae("report", path, path, "-t", "y", "-o", tmp_path / "page.html")
+    assert code == 0
+    assert len(said.splitlines()) == 1
+    assert said.startswith("mgvae: warning: column 'city'")
+    assert "--type" in said
+    assert "column_types" not in said
+
+
+def test_held_out_rows_are_read_like_the_others(mgvae: Run, tmp_path: Path) -> None:
+    """Without a header, with the same delimiter and the same mark of missing cells."""
+    rng = np.random.default_rng(0)
+    cells = [[f"{rng.normal():.3f}", f"{rng.normal():.3f}", "abbb"[i % 4]] for i in range(240)]
+    lines = ["|".join(["?", *row[1:]] if i % 7 == 0 else row) for i, row in enumerate(cells)]
+    train, rest = tmp_path / "train.txt", tmp_path / "rest.txt"
+    train.write_text("\n".join(lines[:120]) + "\n")
+    rest.write_text("\n".join(lines[120:]) + "\n")
+    reading = ["--no-header", "--delimiter", "|", "--missing", "?", "-t", "c2"]
+    page = tmp_path / "page.html"
+    code, said, errors = mgvae(
+        "balance", train, *reading, "-o", tmp_path / "out.csv", "--held-out", rest,
+        "--report", page, "--pretrain-steps", 2, "--finetune-steps", 2, "--seed", 0,
+    )  # fmt: skip
+    assert code == 0, errors
+    assert "compared with 30 real rows that were held out" in page.read_text()
+    assert "Faithful" in said

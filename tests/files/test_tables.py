@@ -519,6 +519,20 @@ def test_real_files(
             assert mine.to_pylist() == [None if v is pd.NA or v != v else v for v in values]
 
 
+def test_amounts_may_have_commas_before_thousands(tmp_path: Path) -> None:
+    """They are read as numbers, and new ones are written in the same way."""
+    path, out = tmp_path / "a.csv", tmp_path / "b.csv"
+    text = 'price,exact,plain\n$759,"£1,234.50","1,234"\n"-$1,098",£7.25,"5,678"\n'
+    path.write_text(text)
+    found = files.read(str(path))
+    assert found.table["price"].to_pylist() == [759, -1098]
+    assert found.table["exact"].to_pylist() == [1234.5, 7.25]
+    assert found.table["plain"].to_pylist() == ["1,234", "5,678"]  # no unit: it may be a decimal
+    more = pa.table({"price": [1234567], "exact": [0.5], "plain": ["1,234"]})
+    files.write(pa.concat_tables([found.table, more]), str(out), found, format="csv", originals=2)
+    assert out.read_text() == text + '"$1,234,567",£0.50,"1,234"\n'
+
+
 def test_numbers_with_a_unit_are_numbers(tmp_path: Path) -> None:
     """A currency or a percent sign is how a number is written, and new cells have it too."""
     path, out = tmp_path / "a.csv", tmp_path / "b.csv"

@@ -17,9 +17,10 @@ from PIL import Image
 from scipy import stats
 from sklearn.metrics import pairwise_distances, roc_auc_score
 
+from mgvae import MGVAE
 from mgvae.codec import Column
 from mgvae.errors import DataError, ParameterError
-from mgvae.report import quality
+from mgvae.report import Answer, quality
 from mgvae.report._association import association
 from mgvae.report._columns import compare_column
 from mgvae.report._intervals import auc_interval, clustered_share
@@ -435,3 +436,24 @@ def test_a_real_table(data_folder: Callable[[str], Path]) -> None:
     found = quality(table.drop(index=half.index), half, target="target").classes[0]
     assert found["separation"].verdict == found["columns"].verdict == "good"
     assert found["discriminator"].value < 0.65
+
+
+def test_advice_that_is_followed_changes_the_verdict() -> None:
+    """The default is not private; what the report says to change makes it so."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(["no", "yes"], [600, 300])
+    X = rng.normal(size=(900, 4)) @ rng.normal(size=(4, 4)) + (labels == "yes")[:, None]
+    sampler = MGVAE(random_state=0)
+
+    def judge() -> dict[str, Answer]:
+        (one,) = quality(X, None, target=(labels,), sampler=sampler, random_state=1).classes
+        return {answer.question: answer for answer in one.answers} | {"said": one.headline}
+
+    before = judge()
+    assert before["private"].verdict == "bad"
+    assert "do not hand them out" in before["said"]
+    (advice,) = [one for one in before["private"].advice if one.setting is not None]
+    sampler.set_params(**{advice.setting: advice.value})
+    after = judge()
+    assert after["private"].verdict == "good"
+    assert "do not hand them out" not in after["said"]

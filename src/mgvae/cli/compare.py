@@ -179,7 +179,7 @@ def _show(found: "Comparison", console: "Console") -> None:
         console.print(table)
         say(console, found.verdicts[model])
         advice = found.recommendations[model]
-        say(console, f"Use: {advice.method}. {advice.why}")
+        say(console, f"{advice.title}. {advice.why}")
         for line in advice.python.splitlines():
             console.print(f"    {printable(line)}", soft_wrap=True)
         console.print()

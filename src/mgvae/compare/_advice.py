@@ -1,19 +1,16 @@
 """Advice: which method to use, why, and the few lines of Python that build it."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from mgvae.compare._scores import LOWER_IS_BETTER, METRICS
-from mgvae.experiments.judging import Interval, holm, paired_difference
+from mgvae.compare._gains import JUDGED, Scores, gain, mean_rank
+from mgvae.compare._methods import BASELINE
+from mgvae.compare._scores import METRICS
+from mgvae.experiments.judging import holm
 
 __all__ = ["Recommendation", "recommend"]
 
-Scores = Mapping[str, Mapping[str, list[float]]]
-
-_BASELINE = "tuned threshold"
-_JUDGED = ("gm", "average_precision", "roc_auc", "log_loss")
 _LEVEL = 0.05
 
 _MODELS = {
@@ -26,7 +23,7 @@ _MODELS = {
 _TUNED = 'TunedThresholdClassifierCV({model}, scoring="balanced_accuracy")'
 _BUILT = {
     "nothing": ("", "{model}"),
-    _BASELINE: ("from sklearn.model_selection import TunedThresholdClassifierCV", _TUNED),
+    BASELINE: ("from sklearn.model_selection import TunedThresholdClassifierCV", _TUNED),
     "nothing, bagged": (
         "from mgvae import BalancedClassifier",
         'BalancedClassifier({model}, share=0, decide="probable", random_state=0)',
@@ -86,6 +83,14 @@ class Recommendation:
     why: str
     python: str
 
+    @property
+    def title(self) -> str:
+        """What to do, in a few words."""
+        return {
+            "nothing": "Leave the classes as they are",
+            BASELINE: "Tune the threshold",
+        }.get(self.method, f"Use {self.method}")
+
 
 def recommend(model: str, scores: Scores, folds: int) -> Recommendation:
     """Choose a method for a classifier.
@@ -111,11 +116,11 @@ def recommend(model: str, scores: Scores, folds: int) -> Recommendation:
     >>> recommend("knn", {"nothing": same, "tuned threshold": same, "ROS": same}, 3).method
     'nothing'
     """
-    others = [method for method in scores if method not in ("nothing", _BASELINE)]
+    others = [method for method in scores if method not in ("nothing", BASELINE)]
     intervals = {
-        (method, metric): _gain(scores, method, metric, folds)
+        (method, metric): gain(scores, method, BASELINE, metric, folds)
         for method in others
-        for metric in _JUDGED
+        for metric in JUDGED
     }
     raised = holm([interval.p_value for interval in intervals.values()])
     sure = {key for key, p in zip(intervals, raised, strict=True) if p < _LEVEL}
@@ -123,42 +128,25 @@ def recommend(model: str, scores: Scores, folds: int) -> Recommendation:
     worse = {method for method, metric in sure - better}
     worthy = [m for m in others if m not in worse and any(key[0] == m for key in better)]
     if worthy:
-        chosen = min(worthy, key=lambda method: _mean_rank(scores, method))
-        found = [metric for metric in _JUDGED if (chosen, metric) in better]
+        chosen = min(worthy, key=lambda method: mean_rank(scores, method))
+        found = [metric for metric in JUDGED if (chosen, metric) in better]
         said = ", ".join(
             f"{METRICS[metric]} {np.mean(scores[chosen][metric]):.3f} against "
-            f"{np.mean(scores[_BASELINE][metric]):.3f}"
+            f"{np.mean(scores[BASELINE][metric]):.3f}"
             for metric in found
         )
         return Recommendation(
             chosen, f"{chosen} is better than a tuned threshold: {said}.", _python(chosen, model)
         )
-    tuned = paired_difference(scores[_BASELINE]["gm"], scores["nothing"]["gm"], folds)
+    tuned = gain(scores, BASELINE, "nothing", "gm", folds)
     if tuned.mean > 0 and tuned.p_value < _LEVEL:
         why = (
             f"A tuned threshold raises GM from {np.mean(scores['nothing']['gm']):.3f} to "
-            f"{np.mean(scores[_BASELINE]['gm']):.3f}, and nothing dearer is surely better than it."
+            f"{np.mean(scores[BASELINE]['gm']):.3f}, and no costlier method is clearly better."
         )
-        return Recommendation(_BASELINE, why, _python(_BASELINE, model))
-    why = "Nothing that was tried is better than doing nothing, beyond the luck of the splits."
+        return Recommendation(BASELINE, why, _python(BASELINE, model))
+    why = "No method is clearly better than doing nothing."
     return Recommendation("nothing", why, _python("nothing", model))
-
-
-def _gain(scores: Scores, method: str, metric: str, folds: int) -> Interval:
-    """Compute how much better than a tuned threshold a method is."""
-    own, base = scores[method][metric], scores[_BASELINE][metric]
-    if metric in LOWER_IS_BETTER:
-        own, base = base, own
-    return paired_difference(own, base, folds)
-
-
-def _mean_rank(scores: Scores, method: str) -> float:
-    ranks = []
-    for metric in _JUDGED:
-        sign = -1.0 if metric in LOWER_IS_BETTER else 1.0
-        own = sign * np.mean(scores[method][metric])
-        ranks.append(sum(sign * np.mean(other[metric]) > own for other in scores.values()))
-    return float(np.mean(ranks))
 
 
 def _python(method: str, model: str) -> str:

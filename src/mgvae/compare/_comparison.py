@@ -18,7 +18,7 @@ from mgvae.codec import Column, KindName, read_table
 from mgvae.common.notebook import axes, data_frame, html_table
 from mgvae.compare._advice import Recommendation, recommend
 from mgvae.compare._arms import shared_by
-from mgvae.compare._methods import METHODS, check_names
+from mgvae.compare._methods import BASELINE, METHODS, check_names
 from mgvae.compare._page import bands
 from mgvae.compare._scores import LOWER_IS_BETTER, METRICS
 from mgvae.compare._verdict import FEWEST_SPLITS, verdict
@@ -31,7 +31,6 @@ from mgvae.report.page import render
 
 __all__ = ["Comparison", "Difference", "compare"]
 
-BASELINE = "tuned threshold"
 _PACKAGES = ("mgvae", "torch", "numpy", "scikit-learn", "imbalanced-learn")
 
 

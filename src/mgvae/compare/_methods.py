@@ -3,7 +3,10 @@
 from mgvae.errors import ParameterError, Setting
 from mgvae.experiments.estimators import CLASSIFIERS, load_class
 
-__all__ = ["ENSEMBLES", "KNOWN", "METHODS", "UNTREATED", "check_names"]
+__all__ = ["BASELINE", "ENSEMBLES", "KNOWN", "METHODS", "UNTREATED", "check_names"]
+
+BASELINE = "tuned threshold"
+"""What differences are taken to: it costs nothing, and no row is made for it."""
 
 ENSEMBLES = (
     "nothing, bagged",

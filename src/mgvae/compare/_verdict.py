@@ -1,19 +1,14 @@
 """The verdict in words."""
 
-from collections.abc import Mapping
-
-import numpy as np
-
-from mgvae.compare._methods import UNTREATED
+from mgvae.compare._gains import JUDGED, Scores, change, mean_rank
+from mgvae.compare._methods import BASELINE, UNTREATED
 from mgvae.compare._scores import METRICS
-from mgvae.experiments.judging import Interval, holm, paired_difference
+from mgvae.experiments.judging import Interval, holm
 
 __all__ = ["FEWEST_SPLITS", "verdict"]
 
 FEWEST_SPLITS = 5
 """Splits below which an interval says nothing."""
-
-Scores = Mapping[str, Mapping[str, list[float]]]
 
 _LITTLE = 0.01  # a difference that nobody would notice
 
@@ -35,50 +30,45 @@ def verdict(scores: Scores, folds: int) -> str:
     ...     "nothing": one([0.50, 0.51, 0.49]), "tuned threshold": one([0.70, 0.71, 0.69]),
     ...     "MGVAE": one([0.70, 0.71, 0.69]),
     ... }, folds=3))
-    MGVAE raises GM by 0.20 over doing nothing; tuning the threshold alone gives +0.20:
-    over-sampling adds little here. Average precision, which no threshold can move, changes by
-    +0.00 with MGVAE. There are too few splits, 3, to say how sure this is.
+    MGVAE raises GM by 0.20 over doing nothing; tuning the threshold alone raises it by 0.20. So
+    over-sampling adds little here. What no threshold can move, MGVAE changes as follows: average
+    precision by +0.00. There are too few splits, 3, to say how sure this is.
     """
     n = len(scores["nothing"]["gm"])
     methods = [method for method in scores if method not in UNTREATED]
-    tuned = _difference(scores, "tuned threshold", "nothing", "gm", folds)
+    tuned = change(scores, BASELINE, "nothing", "gm", folds)
     if not methods:
         return f"Tuning the threshold changes GM by {_plus_minus(tuned, n)} over doing nothing."
-    best = max(methods, key=lambda method: float(np.mean(scores[method]["gm"])))
-    p_values = holm(
-        [_difference(scores, m, "tuned threshold", "gm", folds).p_value for m in methods]
-    )
+    best = min(methods, key=lambda method: mean_rank(scores, method))
+    p_values = holm([change(scores, m, BASELINE, "gm", folds).p_value for m in methods])
     significant = dict(zip(methods, p_values, strict=True))
     first = "MGVAE" if "MGVAE" in methods else best
-    alone = _difference(scores, first, "nothing", "gm", folds)
+    alone = change(scores, first, "nothing", "gm", folds)
     sentences = [
-        f"{first} {_moves(alone, n)} over doing nothing; tuning the threshold alone gives "
-        f"{tuned.mean:+.2f}: {_judgement(scores, first, significant[first], folds)}."
+        f"{first} {_moves(alone, n)} over doing nothing; tuning the threshold alone "
+        f"{_moves(tuned, n, 'it')}. {_judgement(scores, first, significant[first], folds)}"
     ]
     if best != first:
-        alone = _difference(scores, best, "nothing", "gm", folds)
+        alone = change(scores, best, "nothing", "gm", folds)
         sentences.append(
-            f"The best sampler, {best}, {_moves(alone, n)}: "
-            f"{_judgement(scores, best, significant[best], folds)}."
+            f"The best of the methods that make rows is {best}, which {_moves(alone, n)}. "
+            f"{_judgement(scores, best, significant[best], folds)}"
         )
-    precision = _difference(scores, best, "nothing", "average_precision", folds)
-    beside = ""
-    for metric in ("roc_auc", "log_loss"):
-        if metric in scores[best]:
-            change = _difference(scores, best, "nothing", metric, folds)
-            beside += f", {METRICS[metric]} by {_plus_minus(change, n)}"
-    sentences.append(
-        f"Average precision, which no threshold can move, changes by {_plus_minus(precision, n)}"
-        f" with {best}{beside}."
-    )
+    others = [metric for metric in JUDGED if metric != "gm" and metric in scores[best]]
+    changes = [
+        f"{METRICS[m]} by {_plus_minus(change(scores, best, 'nothing', m, folds), n)}"
+        for m in others
+    ]
+    listed = " and ".join([", ".join(changes[:-1]), changes[-1]] if changes[1:] else changes)
+    sentences.append(f"What no threshold can move, {best} changes as follows: {listed}.")
     if n < FEWEST_SPLITS:
         sentences.append(f"There are too few splits, {n}, to say how sure this is.")
     return " ".join(sentences)
 
 
-def _moves(alone: Interval, n: int) -> str:
+def _moves(alone: Interval, n: int, what: str = "GM") -> str:
     word = "raises" if alone.mean >= 0 else "lowers"
-    return f"{word} GM by {abs(alone.mean):.2f}{_reach(alone, n)}"
+    return f"{word} {what} by {abs(alone.mean):.2f}{_reach(alone, n)}"
 
 
 def _reach(interval: Interval, n: int) -> str:
@@ -87,20 +77,16 @@ def _reach(interval: Interval, n: int) -> str:
 
 
 def _judgement(scores: Scores, method: str, p_value: float, folds: int) -> str:
-    beside = _difference(scores, method, "tuned threshold", "gm", folds)
+    beside = change(scores, method, BASELINE, "gm", folds)
     n = len(scores[method]["gm"])
     if abs(beside.mean) < _LITTLE:
-        return "over-sampling adds little here"
+        return "So over-sampling adds little here."
     if p_value >= 0.05:
         word = "more" if beside.mean > 0 else "less"
-        return f"the {abs(beside.mean):.2f} {word} may be the luck of the splits"
+        return f"The {abs(beside.mean):.2f} {word} may be the luck of the splits."
     if beside.mean > 0:
-        return f"over-sampling adds {_plus_minus(beside, n)} here"
-    return f"over-sampling does worse than that, by {_plus_minus(beside, n)}"
-
-
-def _difference(scores: Scores, a: str, b: str, metric: str, folds: int) -> Interval:
-    return paired_difference(scores[a][metric], scores[b][metric], folds)
+        return f"So over-sampling adds {_plus_minus(beside, n)} here."
+    return f"So over-sampling does worse than a tuned threshold, by {_plus_minus(beside, n)}."
 
 
 def _plus_minus(interval: Interval, n: int) -> str:

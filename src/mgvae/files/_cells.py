@@ -46,6 +46,9 @@ _UNIT = (
     r"^(?P<sign>-?)(?P<before>(?:[$€£¥₹]\s?)?)(?P<number>[+-]?[\d.,]*\d[\d.,]*(?:[eE][+-]?\d+)?)"
     r"(?P<after>(?:\s?[%‰$€£¥₹])?)$"
 )
+_THOUSANDS = r"^[+-]?\d{1,3}(?:,\d{3})*(?:\.\d*)?$"
+_GROUP = r"^([+-]?\d+)(\d{3})((?:,\d{3})*(?:\.\d*)?)$"  # the last three digits without a comma
+_GROUPS = 6  # commas that a whole number of 64 bits can have
 _DAY = r"^(?:\d{4}[/.]\d{1,2}[/.]\d{1,2}|\d{1,2}[/.]\d{1,2}[/.]\d{4})$"
 _DAY_FORMATS = ("%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
 _FLAGS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
@@ -73,6 +76,8 @@ class Spelling:
         Format of dates and times, as for ``strftime``.
     unit : (str, str)
         What stands before and after every number, as in ``$759`` or ``74%``.
+    grouped : bool
+        Whether a comma stands before every three digits, as in ``$1,759``.
     """
 
     prefix: str = ""
@@ -83,6 +88,7 @@ class Spelling:
     flags: tuple[str, str] | None = None
     date: str | None = None
     unit: tuple[str, str] = ("", "")
+    grouped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +156,8 @@ def read_cells(
     prefix = _common_space(texts)
 
     numbers = [_integer, _float, *([_comma_float] if comma else [])]
-    readings = [*numbers, _flag, *_DATES, lambda words: _with_unit(words, numbers)]
+    amounts = numbers if comma else [*numbers, _grouped]
+    readings = [*numbers, _flag, *_DATES, lambda words: _with_unit(words, amounts)]
     found = _first(readings, words)
     if found is None:
         if not mixed:
@@ -269,6 +276,8 @@ def _spell_present(
     values: pa.Array | pa.ChunkedArray, spelling: Spelling
 ) -> pa.Array | pa.ChunkedArray:
     text = _spell_bare(values, spelling)
+    for _ in range(_GROUPS if spelling.grouped else 0):
+        text = pc.replace_substring_regex(text, _GROUP, r"\1,\2\3")
     before, after = spelling.unit
     if before:
         text = pc.replace_substring_regex(text, r"^(-?)", r"\1" + before)
@@ -352,6 +361,14 @@ def _comma_float(words: pa.Array) -> _Reading | None:
         return None
     found = _float(pc.replace_substring(words, ",", "."))
     return None if found is None else (found[0], replace(found[1], mark=","))
+
+
+def _grouped(words: pa.Array) -> _Reading | None:
+    """Read numbers with a comma before every three digits, beside a unit and where no other is."""
+    if not _all(words, _THOUSANDS) or not _any(words, ","):
+        return None
+    found = _first([_integer, _float], pc.replace_substring(words, ",", ""))
+    return None if found is None else (found[0], replace(found[1], grouped=True))
 
 
 def _with_unit(

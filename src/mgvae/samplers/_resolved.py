@@ -21,7 +21,7 @@ def resolved_settings(sampler: Any) -> dict[str, Any]:
     --------
     >>> from sklearn.datasets import make_classification
     >>> from mgvae import MGVAE
-    >>> X, y = make_classification(200, weights=[0.8], random_state=0)
+    >>> X, y = make_classification(200, 4, n_redundant=0, weights=[0.8], random_state=0)
     >>> sampler = MGVAE(pretrain_steps=5, finetune_steps=5, random_state=0, device="cpu").fit(X, y)
     >>> found = resolved_settings(sampler)
     >>> found["generation"], found["network"], found["constraints"]
