@@ -35,14 +35,14 @@ def test_rows_that_break_a_relation_are_counted(real: pd.DataFrame) -> None:
     assert one["relations"].value == 0
     assert one["relations"].verdict == "good"
     assert {relation.text for relation in one.relations} == {
-        "number <-> grade: 5 combinations", "low <= high"
+        "number <-> grade: 5 combinations", "low < high"
     }  # fmt: skip
     broken = new.copy()
     broken.loc[:29, "grade"] = [{"a": "b"}.get(grade, "a") for grade in new["grade"][:30]]
     broken.loc[20:59, "high"] = broken.loc[20:59, "low"] - 1
     (one,) = quality(real, broken, target="y").classes
     counts = {relation.text: relation.n_broken for relation in one.relations}
-    assert counts == {"number <-> grade: 5 combinations": 30, "low <= high": 40}
+    assert counts == {"number <-> grade: 5 combinations": 30, "low < high": 40}
     assert one["relations"].value == pytest.approx(0.6)
     assert one["relations"].verdict == "bad"
     assert one.answers[0].verdict == "bad"

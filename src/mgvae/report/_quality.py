@@ -134,7 +134,7 @@ def quality(
         raise DataError(f"synthetic has rows of classes that real has not: {unseen[:10]}.")
     starts = _read_parents(anchors, "anchors", tables)
     guides = _read_parents(sources, "sources", tables)
-    settings = resolved_settings(sampler)
+    settings = _settings(sampler, second)
     majority = rows.at(rows.of(majority_of(rows.labels)))
     classes, cut = [], False
     for label, seeds in zip(labels, for_classes.spawn(len(labels)), strict=True):
@@ -215,6 +215,15 @@ def _second(
         found = np.unique(cell_texts(Column("y", np.asarray(labels))), return_counts=True)
         wanted = {str(label): min(MOST, int(n)) for label, n in zip(*found, strict=True)}
     return second_rows(sampler, X, y, wanted, part, seeds)
+
+
+def _settings(sampler: Any, second: SecondRows | None) -> dict[str, Any]:
+    """Return the settings of the sampler; of one that is not fitted, as its copy resolved them."""
+    given = resolved_settings(sampler)
+    if second is None or hasattr(sampler, "state_"):
+        return given
+    own = ("sampling_strategy", "random_state", "checkpoint", "callback", "verbose")
+    return resolved_settings(second.sampler) | {k: given[k] for k in own if k in given}
 
 
 def _open(given: list[tuple[str, Any, Any]], column_types: Any, sampler: Any) -> Tables:

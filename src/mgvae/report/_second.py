@@ -33,12 +33,15 @@ class SecondRows:
         Positions of the real rows that it saw, of all classes, and of those that it did not.
     X, y : object
         Its new rows and their classes.
+    sampler : object
+        The second sampler, fitted.
     """
 
     learned: Positions
     held_out: Positions
     X: Any
     y: Any
+    sampler: Any
 
 
 def second_rows(
@@ -88,7 +91,7 @@ def second_rows(
     copy = _copy(sampler, order, int(rng.integers(2**31)))
     X_all, y_all = copy.fit_resample(take_rows(X, learned), y[learned])
     new = np.arange(len(learned), len(y_all))
-    return SecondRows(learned, held_out, take_rows(X_all, new), np.asarray(y_all)[new])
+    return SecondRows(learned, held_out, take_rows(X_all, new), np.asarray(y_all)[new], copy)
 
 
 def _copy(sampler: Any, order: Mapping[Any, int], seed: int) -> Any:
