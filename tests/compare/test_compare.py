@@ -351,9 +351,9 @@ def test_a_mixed_table() -> None:
 
 def test_errors() -> None:
     X, y = table()
-    with pytest.raises(ParameterError, match="models must each be one of .* got 'forest'"):
+    with pytest.raises(ParameterError, match=r"models must each be one of .* got 'forest'"):
         compare(X, y, models=["forest"])
-    with pytest.raises(ParameterError, match="methods must each be one of .* got 'smote'"):
+    with pytest.raises(ParameterError, match=r"methods must each be one of .* got 'smote'"):
         compare(X, y, methods=["smote"])
     with pytest.raises(DataError, match="Lower folds or leave that class out"):
         compare(X, np.arange(240) == 3)
