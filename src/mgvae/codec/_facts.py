@@ -132,7 +132,7 @@ class NumberFacts:
 
     def _count_levels(self, values: NDArray[Any], kept: NDArray[Any]) -> None:
         levels = self.levels or {}
-        for part in (kept, values):
+        for part in (kept[: 8 * _FEW], kept, values):  # most columns of many values end at once
             distinct, counts = np.unique(part, return_counts=True)
             if distinct.size > _FEW or len(levels.keys() | distinct.tolist()) > _FEW:
                 self.levels = None

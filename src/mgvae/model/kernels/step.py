@@ -20,10 +20,11 @@ as a latent code are twice as fast that way, and none is slower.
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from mgvae.model.kernels.scores import Scorable, Scores
@@ -147,8 +148,12 @@ class DenseStep:
         self._has_spread = len(heads) == 2
         self._spread, self._for_spread = self._codes[d:, :n], self._for_codes[d:, :n]
         self._z, self._moves, self._pulled = like.new_empty(3, d, n)
+        # The same memory for numpy, whose sums of few numbers are faster.
+        self._z_numbers, self._pulled_numbers = self._z.numpy(), self._pulled.numpy()
+        self._spread_numbers = self._spread.numpy()
         self._constant = like.new_full((), -0.5 / n)
         self._highest, self._top = like.new_empty(2, n)
+        self._highest_numbers, self._top_numbers = self._highest.numpy(), self._top.numpy()
         self._mixture = _Mixture(like, n, d, 0)
 
     def __call__(
@@ -215,7 +220,7 @@ class DenseStep:
         precision = _exp(-log_s2)
         if self._has_spread:
             torch.mul(self._spread, 0.5, out=moves).exp_().mul_(noise.T)
-            spread = float(self._spread.numpy().sum())
+            spread = float(self._spread_numbers.sum())
         else:
             torch.mul(noise.T, _exp(0.5 * log_s2), out=moves)
             spread = n * d * log_s2
@@ -232,9 +237,10 @@ class DenseStep:
         torch.amax(logits, -1, out=self._highest)
         torch.softmax(logits, -1, out=mixture.weights)
         torch.amax(mixture.weights, -1, out=self._top)
-        log_p = float(self._highest.numpy().sum() - np.log(self._top.numpy()).sum())  # logsumexp
-        self._length = _dot(z, z)
-        squares = precision * self._length - _dot(noise, noise) - spread
+        log_p = float(self._highest_numbers.sum() - np.log(self._top_numbers).sum())  # logsumexp
+        self._length = _dot(self._z_numbers, self._z_numbers)
+        numbers = noise.numpy()
+        squares = precision * self._length - _dot(numbers, numbers) - spread
         return (0.5 * (squares + n * d * log_s2) - log_p + count) / n
 
     def _pull(self, centres: Tensor) -> None:
@@ -248,7 +254,8 @@ class DenseStep:
         s = self._centres.shape[1]
         torch.mul(self._centres, mixture.masses[:s], out=self._for_centres)
         self._for_centres.addmm_(z, mixture.weights[:, :s], beta=share, alpha=-share)
-        stretched = 2.0 * _dot(z, pulled) - self._length + _dot(mixture.masses, mixture.lengths)
+        stretched = 2.0 * _dot(self._z_numbers, self._pulled_numbers) - self._length
+        stretched += _dot(mixture.masses.numpy(), mixture.lengths.numpy())
         for_log_s2 = 0.5 * (d - share * stretched)
         if self._has_spread:
             torch.addcmul(self._constant, self._for_z, self._moves, value=0.5, out=self._for_spread)
@@ -275,9 +282,9 @@ class _Mixture:
         self.logits, self.weights = like.new_empty(2, n, size)
 
 
-def _dot(a: Tensor, b: Tensor) -> float:
-    """Return the sum of products of two small tensors, for which numpy is faster."""
-    return float(np.vdot(a.numpy(), b.numpy()))
+def _dot(a: NDArray[Any], b: NDArray[Any]) -> float:
+    """Return the sum of the products of two arrays."""
+    return float(np.vdot(a, b))
 
 
 class _Flat:
