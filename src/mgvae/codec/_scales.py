@@ -13,7 +13,7 @@ the exact value of a single row. Whatever lies beyond the outermost knots is enc
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,7 +95,7 @@ class Quantile:
         n = counts.sum()
         upto = np.cumsum(counts) / n
         below = np.append(0.0, upto[:-1])
-        scores = ndtri((below + upto) / 2)
+        scores = _even_scores(int(n)) if n == counts.size else ndtri((below + upto) / 2)
         if snap:
             return cls(values, scores, np.empty((0, 3)), snap)
         spiky = (counts >= _SPIKE_ROWS) & (counts >= _SPIKE_MASS * n)
@@ -149,6 +149,14 @@ class Quantile:
         values = np.concatenate([self.values[plain], self.values[at], self.values[at]])
         order = np.lexsort([values, scores])
         return Lookup(scores[order], values[order])
+
+
+@lru_cache(maxsize=2)
+def _even_scores(n: int) -> Floats:
+    """Return the scores of ``n`` values that were seen once each: those of many columns."""
+    scores: Floats = ndtri((np.arange(n) + 0.5) / n)
+    scores.flags.writeable = False
+    return scores
 
 
 def _rounded(knots: Floats, spread: Floats, start: int) -> Floats:

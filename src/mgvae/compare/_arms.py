@@ -25,6 +25,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import has_fit_parameter
 
 from mgvae.classifiers.balanced import BalancedClassifier, correct_priors
+from mgvae.classifiers.decisions import decide
 from mgvae.errors import DataError, MGVAEError
 from mgvae.experiments.estimators import make_classifier, make_oversampler
 from mgvae.experiments.judging import best_threshold
@@ -186,7 +187,7 @@ def train_arm(method: str, training: Training, guard: Callable[[Floats], None]) 
         model = BalancedClassifier(
             chain, FrozenEstimator(rows.sampler()), **(once if method == "MGVAE" else bagged)
         ).fit(rows.X, rows.y, groups=None if method == "MGVAE" else rows.groups)
-        return lambda: (model.predict(rows.X_test), model.predict_proba(rows.X_test))
+        return lambda: _both(model, rows.X_test)
     if method in ("BalancedBagging", "EasyEnsemble", "BalancedRandomForest"):
         ensemble = _ensemble(method, rows.estimator(member=True), seed).fit(rows.Z, rows.y)
         return _on_numbers(_Corrected(ensemble, rows.y), rows)
@@ -287,7 +288,15 @@ def _telling(fitted: Any) -> None:
 
 def _on_numbers(fitted: Any, rows: Training) -> Predict:
     _telling(fitted)
-    return lambda: (fitted.predict(rows.Z_test), fitted.predict_proba(rows.Z_test))
+    return lambda: _both(fitted, rows.Z_test)
+
+
+def _both(fitted: Any, X: Any) -> tuple[Codes, Floats]:
+    """Return classes and probabilities; an ensemble of ours is asked once for both."""
+    said: Floats = fitted.predict_proba(X)
+    if isinstance(fitted, BalancedClassifier):
+        return fitted.classes_[decide(said, fitted.decision_matrix_)], said
+    return fitted.predict(X), said
 
 
 def _tuned(rows: Training) -> Predict:

@@ -202,8 +202,8 @@ class Scores:
 class _Categories:
     """All categories of a batch at once.
 
-    The levels stand below each other, one column for each row of the batch, so that numpy reduces
-    every category over its levels without a loop.
+    The levels stand below each other, one column for each row of the batch: a product with the
+    matrix that tells which level is whose sums every category over its levels without a loop.
 
     Parameters
     ----------
@@ -219,6 +219,7 @@ class _Categories:
         self.starts = np.cumsum([0, *sizes[:-1]])
         self.owner = np.repeat(np.arange(len(sizes)), sizes)
         self.errors = errors.numpy()
+        self.sums = (self.owner == np.arange(len(sizes))[:, None]).astype(self.errors.dtype)
         shape = len(self.columns), len(errors)
         self._raw, self._x, self._spread = np.empty((3, *shape), self.errors.dtype)
 
@@ -233,20 +234,19 @@ class _Categories:
             1 where a cell is present, else 0.
         """
         a, chosen, spread = self._raw, self._x, self._spread
-        raw.numpy().T.take(self.columns, 0, out=a)
-        x.numpy().T.take(self.columns, 0, out=chosen)
+        raw.numpy().T.take(self.columns, 0, out=a, mode="clip")  # which needs no second copy
+        x.numpy().T.take(self.columns, 0, out=chosen, mode="clip")
         if present is not None:
-            chosen *= present.numpy().T.take(self.columns, 0, out=spread)
+            chosen *= present.numpy().T.take(self.columns, 0, out=spread, mode="clip")
         with np.errstate(over="ignore", invalid="ignore"):  # the loop finds a loss of NaN
-            np.maximum.reduceat(a, self.starts, 0).take(self.owner, 0, out=spread)
+            np.maximum.reduceat(a, self.starts, 0).take(self.owner, 0, out=spread, mode="clip")
             a -= spread
             cost = -float(np.vdot(chosen, a))
             np.exp(a, out=a)
-            totals = np.add.reduceat(a, self.starts, 0)
-            counts = np.add.reduceat(chosen, self.starts, 0)
+            totals, counts = self.sums @ a, self.sums @ chosen
             cost += float(np.vdot(counts, np.log(totals)))
             counts /= totals
-            a *= counts.take(self.owner, 0, out=spread)
+            a *= counts.take(self.owner, 0, out=spread, mode="clip")
         a -= chosen
         self.errors[:, self.columns] = a.T
         return cost
