@@ -19,7 +19,7 @@ import pyarrow as pa
 from mgvae import MGVAE
 
 ROUNDS = 10
-WANTED = {"20 numbers": 500_000, "adult, pandas": 100_000, "adult, Arrow": 100_000}
+WANTED = {"20 numbers": 500_000, "adult, pandas": 200_000, "adult, Arrow": 200_000}
 
 
 def numbers():
