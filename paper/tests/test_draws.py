@@ -16,7 +16,7 @@ from mgvae.experiments.tables import IndicatorEncoder, LabelledTable, NumericEnc
 from mgvae_paper import draws
 from mgvae_paper.controls import BorrowedDifference
 from mgvae_paper.draws import FIGURES, evaluate_arms
-from mgvae_paper.draws_page import arm_scores, draws_parts, row_spreads
+from mgvae_paper.draws_page import DESIGN, arm_scores, draws_parts, row_spreads
 from mgvae_paper.shared_members import EnsembleArm, Fold, SharedMembers
 from mgvae_paper.store import open_store
 from mgvae_paper.tables import find_table
@@ -74,8 +74,9 @@ def test_one_sampler_a_fold_and_nothing_is_what_scikit_learn_says(result):
 
 def test_the_page_has_means_over_the_tables_there_are(tmp_path):
     store, rng = open_store(tmp_path), np.random.default_rng(0)
-    cells = find_table("draws").cells("draws", seeds=1, only=["arms"])[:4]
+    cells = find_table("draws").cells("draws", seeds=1, only=["arms"])[:12]
     assert draws_parts(store) == []
+    assert set(DESIGN) < set(find_table("draws").columns("draws"))
     for cell in cells:
         figures = {
             arm: {name: float(rng.random()) for name in (*FIGURES, "seconds")}
@@ -97,10 +98,10 @@ def test_the_page_has_means_over_the_tables_there_are(tmp_path):
     assert spread == pytest.approx(np.sqrt(2) / 2)
     text, revision = "\n".join(draws_parts(store)), f"revision {again.parameters['revision']}"
     for said in (
-        "4 of 57 tables",
+        "12 of 57 tables",
         "2 of 3 seeds",
         "What it was to show",
-        "of that",
+        "Without the ten tables",
         revision,
         "BalancedClassifier against",
     ):
