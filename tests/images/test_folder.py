@@ -14,6 +14,7 @@ from mgvae import MGVAE
 from mgvae.cli._run import run as run_command
 from mgvae.errors import DataError, ParameterError
 from mgvae.images import png_bytes, read_folder, write_folder
+from mgvae.methods.mgvae import duration
 from mgvae.report import quality
 
 QUICK = ["--pretrain-steps", "4", "--finetune-steps", "3", "--seed", "1"]
@@ -237,19 +238,26 @@ class TestCommand:
         assert "--force" in again[2]
         assert not (tmp_path / "other").exists()
 
-    def test_minutes_bound_the_steps_which_then_give_the_same_images(self, photos, run, tmp_path):
+    def test_minutes_bound_the_steps_which_then_give_the_same_images(
+        self, photos, run, tmp_path, monkeypatch
+    ):
         def images(folder):
             return {p.name: p.read_bytes() for p in folder.rglob("synthetic-*.png")}
 
+        # Let a pre-training step take 0.1 s, a fine-tuning step 0.2 s, and the importance 3 s.
+        rates = {1e-3: 0.1, 3e-3: 0.2}
+        monkeypatch.setattr(duration, "_step_seconds", lambda _, s: rates[s.learning_rate])
+        monkeypatch.setattr(duration, "_seconds", lambda _: 3.0)
         first, again = tmp_path / "first", tmp_path / "again"
         shared = ["--size", 8, "--seed", 3]
-        code, said, _ = run(photos, "-o", first, *shared, "--minutes", 0.02, "--json")
+        whole = ["--pretrain-steps", 200, "--finetune-steps", 100]  # 3 s and 2 * 20 s
+        code, said, _ = run(photos, "-o", first, *shared, *whole, "--minutes", 23 / 60, "--json")
         assert code == 0
-        steps = {name: json.loads(said)[name] for name in ("pretrain_steps", "finetune_steps")}
-        assert min(steps.values()) > 0
-        options = ["--pretrain-steps", steps["pretrain_steps"]]
-        options += ["--finetune-steps", steps["finetune_steps"], "-q"]
-        assert run(photos, "-o", again, *shared, *options)[0] == 0
+        told = json.loads(said)
+        assert (told["pretrain_steps"], told["finetune_steps"]) == (100, 50)
+        assert told["training_seconds"] == pytest.approx(23.0)
+        half = ["--pretrain-steps", 100, "--finetune-steps", 50]
+        assert run(photos, "-o", again, *shared, *half, "-q")[0] == 0
         assert images(first) == images(again)
         assert images(first)
 

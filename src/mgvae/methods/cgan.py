@@ -17,7 +17,8 @@ are kept small,
 .. math:: \frac{\gamma}{2} \bigl( E \lVert \nabla_x D(x, y) \rVert^2
           + E \lVert \nabla_{\tilde x} D(\tilde x, y) \rVert^2 \bigr),
 
-without which the two players circle around their equilibrium.
+without which the two players circle around their equilibrium. As published, the discriminator of
+images has batch normalisation (``batch_norm``); with the penalty it goes without.
 
 Categories and flags are drawn, and let the gradient through as
 if they were their probabilities (straight-through), so that D cannot tell a row by its fractions.
@@ -95,6 +96,7 @@ class CGANSettings:
     gradient_penalty: float = setting(
         Interval(Real, 0, None, closed="left"), decides="pre-training", before=0.0
     )
+    batch_norm: bool = setting("boolean", decides="pre-training", before=True)
 
 
 @dataclass(frozen=True)
@@ -133,7 +135,10 @@ class ConditionalGAN:
         convolutions = settings.network == "auto" and not is_small(layout.shape)
         if settings.network == "dcgan" or convolutions:
             shape = (layout.shape[0], layout.shape[1], layout.shape[2])
-            bodies = dcgan(shape, settings.noise_size, settings.network_width, n_classes)
+            bodies = dcgan(
+                shape, settings.noise_size, settings.network_width, n_classes,
+                batch_norm=settings.batch_norm,
+            )  # fmt: skip
             return GAN(*bodies, likelihood, settings.noise_size)
         sizes, width = layer_sizes(settings.hidden_sizes), math.prod(layout.shape)
         return GAN(

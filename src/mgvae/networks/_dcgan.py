@@ -3,7 +3,9 @@ r"""The generator and the discriminator of a DCGAN (the paper's OCDCGAN).
 At 64 × 64 pixels the generator is z → 4²·1024 → 8²·512 → 16²·256 → 32²·128 → 64²·3, each arrow
 a transposed convolution with batch normalisation and ReLU (the last has neither), and the
 discriminator the same backwards with leaky ReLU and one logit at its end. Other sizes take as many
-stages as bring the shorter side to 4 or less, from 128 channels next to the image upwards.
+stages as bring the shorter side to 4 or less, from 128 channels next to the image upwards. A
+discriminator whose slopes are penalised goes without batch normalisation: the slope at one image
+means little where its logit also depends on the others.
 """
 
 import math
@@ -23,7 +25,12 @@ __all__ = ["dcgan"]
 
 
 def dcgan(
-    shape: tuple[int, int, int], noise_size: int, width: float = 1.0, condition_size: int = 0
+    shape: tuple[int, int, int],
+    noise_size: int,
+    width: float = 1.0,
+    condition_size: int = 0,
+    *,
+    batch_norm: bool = True,
 ) -> tuple[nn.Module, nn.Module]:
     """Build the generator and the discriminator.
 
@@ -37,6 +44,8 @@ def dcgan(
         Factor on the numbers of channels 128, 256, 512 and 1024.
     condition_size : int
         Length of the condition that is appended to the noise and to the image.
+    batch_norm : bool
+        Whether the discriminator has batch normalisation; the generator always has.
 
     Examples
     --------
@@ -61,7 +70,7 @@ def dcgan(
     before = shape[0] + condition_size
     for i, after in enumerate(channels):
         down.append(Convolution(before, after, stride=2))
-        if i:
+        if i and batch_norm:
             down.append(nn.BatchNorm2d(after))
         down.append(nn.LeakyReLU(0.2, inplace=True))
         before = after

@@ -52,7 +52,8 @@ class CGAN(GenerativeSampler):
         Rows per step.
     recipe : {"default", "paper"}, default="default"
         What ``"auto"`` stands for below: our defaults, or what was published, in which a small
-        class is hardly learned (see :mod:`mgvae.methods.cgan`).
+        class is hardly learned (see :mod:`mgvae.methods.cgan`). The published DCGAN also has batch
+        normalisation in its discriminator.
     steps : int or str, default="auto" (1500)
         Training steps; ``"100 epochs"`` counts passes over the rows.
     learning_rate : float, default="auto" (1e-3; paper 2e-4)

@@ -159,6 +159,7 @@ CGAN_RECIPES: Defaults = MappingProxyType(
         "default": {
             "balanced": True,
             "gradient_penalty": 0.3,
+            "batch_norm": False,
             "steps": 1500,
             "learning_rate": 1e-3,
             "schedule": "cosine",
@@ -166,6 +167,7 @@ CGAN_RECIPES: Defaults = MappingProxyType(
         "paper": {
             "balanced": False,
             "gradient_penalty": 0.0,
+            "batch_norm": True,
             "steps": 1500,
             "learning_rate": 2e-4,
             "schedule": "constant",

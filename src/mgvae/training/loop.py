@@ -23,6 +23,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor, nn
 
+from mgvae.common.allocation import kept_memory
 from mgvae.common.notebook import axes, data_frame, html_table
 from mgvae.common.progress import Callback
 from mgvae.errors import DivergenceError
@@ -334,7 +335,8 @@ def train(
         done = file.resume(moving)
         started -= history.seconds
 
-    with file or nullcontext():
+    frugal = all(player.differentiates for player in players)  # in memory of their own
+    with file or nullcontext(), nullcontext() if frugal else kept_memory():
         for step in range(done + 1, steps + 1):
             factor = schedule(step - 1)
             for player, rates in zip(players, base_rates, strict=True):
