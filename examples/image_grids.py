@@ -1,9 +1,10 @@
 """Draw the pictures of docs/images.md and measure what they show.
 
-Run: ``MGVAE_DATA=... python examples/image_grids.py mnist-100 mnist-600 celeba``. MNIST takes about
-four minutes a picture on one core, CelebA about half an hour. The folder holds ``mnist/`` (the four
-idx files) and ``celeba/`` in its original layout, which the project in ``paper/`` reads. CelebA's
-licence forbids passing photographs on: there the first columns are the pre-trained model's draws.
+Run: ``MGVAE_DATA=... python examples/image_grids.py mnist-100 mnist-600 celeba tiles``. MNIST and
+the tiles take some minutes a picture on one core, CelebA about half an hour. The folder holds
+``mnist/`` (the four idx files), ``celeba/`` in its original layout and ``magnetic_tile/``; the last
+two are read by the project in ``paper/``. CelebA's licence forbids passing photographs on: there
+the first columns are the pre-trained model's draws. Of the tiles only new images are shown.
 
 For MNIST it prints how many of 5,000 translations a judge (a classifier trained on all digits) sees
 as 5-9, how the slant and the ink of a translation go with those of its source, and how far new
@@ -99,10 +100,28 @@ def celeba(data, path):
     grid(sampler, train.images[chosen], labels=labels, columns=3, reference=False).save(path)
 
 
+def tiles(data, path):
+    """Draw new photographs of magnetic tiles, one row for each kind of defect."""
+    from PIL import Image
+
+    from mgvae_paper.sources import find_tiles
+    from mgvae_paper.tiles import CLASSES, load_tiles
+
+    found = load_tiles(find_tiles(data))
+    labels = np.array(CLASSES)[found.y]
+    started = time.process_time()
+    sampler = MGVAE(random_state=0).fit(found.X, labels)
+    print(f"tiles: fitted in {time.process_time() - started:.0f} s of CPU time", flush=True)
+    rows = [np.hstack(sampler.generate(COLUMNS, label, random_state=1)) for label in CLASSES[1:]]
+    Image.fromarray(np.vstack(rows)).save(path, optimize=True)
+
+
 def main():
     """Draw the pictures that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pictures", nargs="+", choices=["mnist-100", "mnist-600", "celeba"])
+    parser.add_argument(
+        "pictures", nargs="+", choices=["mnist-100", "mnist-600", "celeba", "tiles"]
+    )
     parser.add_argument("--output", type=Path, default=Path("docs/pictures"))
     options = parser.parse_args()
     data = Path(os.environ["MGVAE_DATA"])
@@ -110,6 +129,8 @@ def main():
         started = time.process_time()
         if name == "celeba":
             celeba(data, options.output / "celeba-generated.png")
+        elif name == "tiles":
+            tiles(data, options.output / "tiles-generated.png")
         else:
             mnist(data, {"mnist-100": 60, "mnist-600": 10}[name], options.output / f"{name}.png")
         print(f"{name}: {time.process_time() - started:.0f} s of CPU time", flush=True)

@@ -118,9 +118,9 @@ def published(folder, **settings):
 def tunings(monkeypatch):
     """Count the fine-tunings that are really done: what is read is not finished again."""
     done = []
-    real = samplers._Quarters.finish
+    real = samplers._Parts.finish
     counted = lambda self, parts: done.append(1) or real(self, parts)  # noqa: E731
-    monkeypatch.setattr(samplers._Quarters, "finish", counted)
+    monkeypatch.setattr(samplers._Parts, "finish", counted)
     return done
 
 
@@ -132,6 +132,17 @@ def test_a_short_fine_tuning_is_the_beginning_of_a_long_one(tmp_path, data, tuni
     found = published(tmp_path, finetune_steps=steps).fit_resample(*data)[0]
     np.testing.assert_array_equal(found, plain)
     assert not tunings
+
+
+def test_a_fine_tuning_whose_rate_falls_is_shared_as_a_whole(tmp_path, data, tunings):
+    plain = MGVAE(**SMALL, ewc_weight=5.0, temperature=2.0, random_state=0).fit_resample(*data)[0]
+    shared(tmp_path, ewc_weight=5.0).fit(*data)
+    assert len(tunings) == 1
+    found = shared(tmp_path, ewc_weight=5.0, temperature=2.0).fit_resample(*data)[0]
+    np.testing.assert_array_equal(found, plain)
+    assert len(tunings) == 1
+    shared(tmp_path, ewc_weight=5.0, finetune_steps=5).fit(*data)
+    assert len(tunings) == 2
 
 
 @pytest.mark.parametrize(

@@ -70,11 +70,11 @@ def test_the_published_recipe_is_still_there():
 
 @pytest.mark.parametrize(("recipe", "sees_others"), [("default", False), ("paper", True)])
 def test_a_penalised_discriminator_judges_each_image_by_itself(recipe, sees_others):
-    images = np.random.default_rng(0).random((40, 8, 8), dtype=np.float32)
+    images = np.random.default_rng(0).random((40, 12, 12), dtype=np.float32)
     sampler = CGAN(network="dcgan", recipe=recipe, steps=2, on_collapse="warn", random_state=0)
     sampler.fit(images, np.repeat([0, 1], [30, 10]))
     discriminator = sampler.state_.generators[1].gan.discriminator.train()
-    rows = torch.rand(12, 64 + 2, generator=torch.Generator().manual_seed(0))
+    rows = torch.rand(12, 144 + 2, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         alone, together = discriminator(rows[:6]), discriminator(rows)[:6]
     assert torch.allclose(alone, together, atol=1e-5) != sees_others

