@@ -32,6 +32,7 @@ def attacks(share: float, seed: int) -> list[list[str]]:
         ["fuzz_models.py", "--count", part(10_000), "--seed", str(seed)],
         ["recover_rows.py", "--seeds", part(5)],
         ["recover_rows.py", "--seeds", part(5), "--without-rows"],
+        ["recover_categories.py", "--seeds", part(5)],
         ["kill_resume.py", "--kills", part(200), "--seed", str(seed)],
         ["memory_loop.py", "--fits", part(100, 8), "--early", part(20, 4)],
         ["larger_than_memory.py", *(small if share < 1 else [])],

@@ -295,16 +295,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first one")
     parser.add_argument("--only", type=int)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    numbers = range(options.count) if options.only is None else [options.only]
+    numbers = [*range(options.first, options.first + options.count)]
+    if options.only is not None:
+        numbers = [options.only]
     outcomes: Counter[str] = Counter()
     failures = []
     names, shares = list(ENTRIES), [share for _, share in ENTRIES.values()]
     before, started = states(), time.perf_counter()
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for number in numbers:
             rng = np.random.default_rng([options.seed, number])
             name = names[rng.choice(len(names), p=shares)]

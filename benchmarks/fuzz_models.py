@@ -507,12 +507,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="number of the first one")
     parser.add_argument("--only", type=int)
     parser.add_argument("--keep", type=Path, help="where to keep the last file that was made")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    numbers = range(options.count) if options.only is None else [options.only]
+    numbers = [*range(options.first, options.first + options.count)]
+    if options.only is not None:
+        numbers = [options.only]
     outcomes: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     failures, slowest, largest = [], 0.0, 0.0

@@ -3,15 +3,18 @@
 The attacker has the file alone, and knows the library. Each attack gives candidates, rows in the
 units of the table; a row counts as recovered when a candidate is nearer than 0.05 standard
 deviations (root mean square over the columns). Rows of the same population that the model has never
-seen are looked for among the same candidates: what is found of them is chance.
+seen are looked for among the same candidates: what is found of them is chance. The seeds of one
+kind of model are also judged together.
 
 ========== =======================================================================================
 chain      differences that occur with both signs join two rows; a tree of them gives all rows
            but for one offset, which the ends of the columns' ranges and other knots fix
-fit        the same where differences are not exact: each is given to the pair of guides whose
-           decoded codes fit it best, and all are solved together by least squares
+solve      the same where differences are sums: in turns, the weights of each guide's neighbours
+           and the rows of all guides are solved for by least squares, from the decoded codes on
 decode     what the decoder makes of a latent code
 invert     the row that the encoder sends to a latent code, found by descent
+posterior  the most likely row given a blurred latent code, where rows are distributed as decoded
+           codes are
 average    the codes of guides that lie close together, averaged, and decoded
 residual   a bridge's anchors: what the decoder makes of the code, and the residual
 ========== =======================================================================================
@@ -22,6 +25,7 @@ Each candidate is also tried with its numbers moved to the nearest values that t
 """
 
 import argparse
+import itertools
 import sys
 import tempfile
 from collections.abc import Callable
@@ -30,14 +34,15 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy.sparse import coo_matrix
+from scipy.sparse import coo_matrix, identity
 from scipy.sparse.csgraph import breadth_first_order, connected_components
-from scipy.sparse.linalg import lsqr
+from scipy.sparse.linalg import splu
 from scipy.spatial import cKDTree
 from scipy.stats import fisher_exact
 from torch import Tensor
 
 from mgvae import MGVAE
+from mgvae.methods.mgvae.generation import BLUR
 
 NEAR = 0.05  # standard deviations
 CHANCE = 0.01  # that any finding of a run is one by chance
@@ -51,27 +56,34 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--tables", nargs="+", default=[*TABLES], choices=[*TABLES])
     parser.add_argument("--generation", nargs="+", default=["bridge", "translate"])
     parser.add_argument("--without-rows", action="store_true", help="save the models so")
     chosen = parser.parse_args()
+    saving = {"without_rows": chosen.without_rows}
     sides = ("majority", "minority") if chosen.without_rows else ("majority",)
-    tries = len(chosen.sizes) * len(TABLES) * len(chosen.generation) * chosen.seeds * len(sides)
+    kinds = [*itertools.product(chosen.sizes, chosen.tables, chosen.generation)]
+    tries = len(kinds) * (chosen.seeds + 1) * len(sides)
     findings = 0
     print(f"{'':34s}{'majority':>22s}{'minority':>22s}")
     print(f"{'rows  columns     model      seed':34s}" + 2 * "  seen  unseen      p ")
-    for n in chosen.sizes:
-        for shape, table in TABLES.items():
-            for generation in chosen.generation:
-                for seed in range(chosen.seeds):
-                    found = attack(table, n, generation, seed, without_rows=chosen.without_rows)
-                    cells = "".join(
-                        f"{len(seen):6d}{len(unseen):8d}{beyond_chance(seen, unseen, size):8.3f}"
-                        for seen, unseen, size in found
-                    )
-                    print(f"{n:5d} {shape:11s} {generation:11s}{seed:4d}  {cells}", flush=True)
-                    told = found[: 2 if generation == "translate" else len(sides)]
-                    findings += sum(beyond_chance(*side) < CHANCE / tries for side in told)
-    print(f"{findings} findings: sides of {tries} of which more was found than chance gives")
+    for n, shape, generation in kinds:
+        told = 2 if generation == "translate" else len(sides)
+        all_found = np.zeros((2, 3), int)
+        for seed in [*range(chosen.seeds), "all"]:
+            found = all_found
+            if seed != "all":
+                sampled = attack(TABLES[shape], n, generation, seed, **saving)
+                found = np.array([[len(seen), len(unseen), size] for seen, unseen, size in sampled])
+                all_found += found
+            chances = [beyond_chance(*side) for side in found]
+            cells = "".join(
+                f"{seen:6d}{unseen:8d}{p:8.3f}"
+                for (seen, unseen, _), p in zip(found, chances, strict=True)
+            )
+            print(f"{n:5d} {shape:11s} {generation:11s}{seed:>4}  {cells}", flush=True)
+            findings += sum(p < CHANCE / tries for p in chances[:told])
+    print(f"{findings} findings: of {tries} sides more was found than chance gives")
     return int(findings > 0)
 
 
@@ -86,6 +98,12 @@ def related(rng: np.random.Generator, n: int) -> np.ndarray:
     return rng.normal(size=(n, 3)) @ loads + 0.05 * rng.normal(size=(n, N_COLUMNS))
 
 
+def wide(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Sixty columns, more than there are neighbours in a sum, of eight hidden numbers and noise."""
+    loads = np.random.default_rng(6).normal(size=(8, 60))
+    return rng.normal(size=(n, 8)) @ loads + 0.3 * rng.normal(size=(n, 60))
+
+
 def skewed(rng: np.random.Generator, n: int) -> np.ndarray:
     """Eight columns with a long tail, half of them rounded to cents."""
     X = np.exp(independent(rng, n) + rng.normal(size=(n, 1)))
@@ -96,6 +114,7 @@ def skewed(rng: np.random.Generator, n: int) -> np.ndarray:
 TABLES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "independent": independent,
     "related": related,
+    "wide": wide,
     "skewed": skewed,
 }
 
@@ -133,9 +152,9 @@ def recovered(rows: np.ndarray, found: np.ndarray, deviation: np.ndarray) -> np.
     return np.flatnonzero(distance < NEAR)
 
 
-def beyond_chance(seen: np.ndarray, unseen: np.ndarray, n: int) -> float:
+def beyond_chance(seen: int, unseen: int, n: int) -> float:
     """Return the probability that as many more rows are found of those seen by chance."""
-    table = [[len(seen), n - len(seen)], [len(unseen), n - len(unseen)]]
+    table = [[seen, n - seen], [unseen, n - unseen]]
     return float(fisher_exact(table, alternative="greater").pvalue)
 
 
@@ -151,7 +170,7 @@ def candidates(sampler: MGVAE) -> tuple[np.ndarray, np.ndarray]:
     if "differences" in held:
         differences = held["differences"].double().numpy()
         majority += chain(sampler, differences, guides.numpy(), majority[1].mean(0).numpy())
-        majority.append(fit(vae, differences, guides))
+        majority.append(solve(vae, differences, guides))
     minority = [
         row for name in ("anchors", "means") if name in held for row in from_codes(vae, held[name])
     ]
@@ -161,8 +180,8 @@ def candidates(sampler: MGVAE) -> tuple[np.ndarray, np.ndarray]:
 
 
 def from_codes(vae: Any, codes: Tensor) -> list[Tensor]:
-    """Return rows by ``decode``, ``invert`` and ``average``."""
-    found = [decoded(vae, codes), inverted(vae, codes)]
+    """Return rows by ``decode``, ``invert``, ``posterior`` and ``average``."""
+    found = [decoded(vae, codes), inverted(vae, codes), inverted(vae, codes, likely=True)]
     near = torch.cdist(codes, codes).topk(min(len(codes), 5), largest=False).indices
     found += [decoded(vae, codes[near[:, :k]].mean(1)) for k in range(2, near.shape[1] + 1)]
     return found
@@ -175,14 +194,25 @@ def decoded(vae: Any, codes: Tensor) -> Tensor:
     return means
 
 
-def inverted(vae: Any, codes: Tensor, steps: int = 300) -> Tensor:
-    """Return rows whose latent means are the codes, by descent from what the decoder gives."""
-    x = decoded(vae, codes).clone().requires_grad_(True)
+def inverted(vae: Any, codes: Tensor, steps: int = 300, *, likely: bool = False) -> Tensor:
+    """Return rows whose latent means are the codes, by descent from what the decoder gives.
+
+    The likely ones are those whose codes, with noise, may be the given ones, and which lie where
+    decoded codes lie.
+    """
+    start = decoded(vae, codes)
+    x = start.clone().requires_grad_(True)
+    noise = BLUR * torch.exp(0.5 * vae.log_variance.detach())
+    middle = start.mean(0)
+    spread = torch.linalg.inv(torch.cov(start.T) + 0.002 * torch.eye(start.shape[1]))
     optimiser = torch.optim.Adam([x], lr=0.05)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
     for _ in range(steps):
         optimiser.zero_grad()
-        (vae.mean(x) - codes).square().sum().backward()
+        loss = (vae.mean(x) - codes).square().sum()
+        if likely:
+            loss = loss / noise**2 + ((x - middle) @ spread * (x - middle)).sum()
+        loss.backward()
         optimiser.step()
         schedule.step()
     return x.detach()
@@ -219,29 +249,29 @@ def chain(
     return found
 
 
-def fit(vae: Any, differences: np.ndarray, centres: Tensor, weight: float = 0.05) -> Tensor:
-    """Solve for all guides' rows at once, from differences and from what the decoder gives."""
+def solve(
+    vae: Any, differences: np.ndarray, centres: Tensor, turns: int = 10, weight: float = 1.0
+) -> Tensor:
+    """Solve for all guides' rows at once, from sums of differences to their neighbours."""
     distinct, guide = np.unique(centres.numpy(), axis=0, return_inverse=True)
     guide = guide.ravel()
     codes = torch.from_numpy(distinct)
+    n, n_sums = len(codes), len(guide)
+    near = torch.cdist(codes, codes).topk(min(n, 11), largest=False).indices.numpy()[:, 1:]
+    entry = np.repeat(np.arange(n_sums), near.shape[1])
     start = decoded(vae, codes).numpy().astype(float)
-    near = torch.cdist(codes, codes).topk(min(len(codes), 16), largest=False).indices.numpy()[:, 1:]
-    apart = start[near[guide]] - start[guide][:, None]
-    other = near[guide, np.square(apart - differences[:, None]).sum(2).argmin(1)]
-    n, pairs = len(codes), len(guide)
-    entry = np.arange(pairs)
-    matrix = coo_matrix(
-        (
-            np.concatenate([np.ones(pairs), -np.ones(pairs), np.full(n, weight)]),
-            (
-                np.concatenate([entry, entry, pairs + np.arange(n)]),
-                np.concatenate([other, guide, np.arange(n)]),
-            ),
-        )
-    ).tocsr()
-    wanted = np.concatenate([differences, weight * start])
-    columns = [lsqr(matrix, wanted[:, j])[0] for j in range(wanted.shape[1])]
-    return torch.from_numpy(np.column_stack(columns)).float()
+    rows, variance = start, 0.3
+    for _ in range(turns):
+        apart = rows[near[guide]] - rows[guide][:, None]
+        inner = apart @ apart.transpose(0, 2, 1) + 10 * variance * np.eye(near.shape[1])
+        weights = np.linalg.solve(inner, apart @ differences[..., None])[..., 0]
+        forward = coo_matrix((weights.ravel(), (entry, near[guide].ravel())), (n_sums, n))
+        back = coo_matrix((weights.sum(1), (np.arange(n_sums), guide)), (n_sums, n))
+        matrix = (forward - back).tocsr()
+        normal = (matrix.T @ matrix + weight * variance * identity(n)).tocsc()
+        rows = splu(normal).solve(matrix.T @ differences + weight * variance * start)
+        variance = max(0.01, float(np.square(differences - matrix @ rows).mean()))
+    return torch.from_numpy(rows).float()
 
 
 def fix(codes: np.ndarray, scores: np.ndarray, tried: int = 8) -> float:

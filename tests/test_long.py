@@ -24,6 +24,7 @@ pytestmark = pytest.mark.long
         ("fuzz_models.py", "--count", "2000", "--seed", "0"),
         ("recover_rows.py", "--seeds", "1"),
         ("recover_rows.py", "--seeds", "1", "--without-rows"),
+        ("recover_categories.py", "--seeds", "1"),
         ("kill_resume.py", "--kills", "20", "--seed", "0"),
         ("memory_loop.py",),
     ],

@@ -15,21 +15,35 @@ from mgvae.errors import DisclosureWarning, ParameterError
 from mgvae.methods.mgvae.bridge import NEIGHBOURS, nearest
 from mgvae.methods.mgvae.generation import blurred, secret_seeds
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "recover_rows.py"
+SCRIPTS = Path(__file__).parents[2] / "benchmarks"
 TINY = {"hidden_sizes": (6,), "latent_size": 2, "random_state": 0}
 FAST = {**TINY, "pretrain_steps": 3, "finetune_steps": 3}
 
 pytestmark = pytest.mark.filterwarnings("ignore::mgvae.errors.DisclosureWarning")
 
 
-@pytest.fixture(scope="module")
-def recovery():
-    if not SCRIPT.exists():
+def script(name):
+    if not SCRIPTS.exists():
         pytest.skip("the benchmarks are not at hand")
-    spec = importlib.util.spec_from_file_location("recover_rows", SCRIPT)
+    spec = importlib.util.spec_from_file_location(name, SCRIPTS / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def recovery():
+    return script("recover_rows")
+
+
+@pytest.fixture(scope="module")
+def categories():
+    return script("recover_categories")
+
+
+def beyond_chance(recovery, side):
+    seen, unseen, size = side
+    return recovery.beyond_chance(len(seen), len(unseen), size)
 
 
 def rows_and_model(recovery, n=200):
@@ -53,7 +67,6 @@ def test_exact_differences_would_give_the_rows_away(recovery):
         crosser.bridge,
         centres=centres[guides],
         differences=x[near.ravel()] - x[guides],
-        guides=guides,
     )
     sampler.state_.generators[code] = replace(crosser, bridge=plain)
     majority, minority = recovery.candidates(sampler)
@@ -66,18 +79,66 @@ def test_exact_differences_would_give_the_rows_away(recovery):
 @pytest.mark.parametrize("shape", ["independent", "related"])
 def test_rows_of_the_majority_are_not_recovered(shape, recovery):
     majority, minority = recovery.attack(recovery.TABLES[shape], 100, "bridge", 0)
-    assert recovery.beyond_chance(*majority) > 0.001
+    assert beyond_chance(recovery, majority) > 0.001
     assert len(minority[0]) == recovery.N_MINORITY  # as save and the documents say
 
 
 def test_no_rows_are_recovered_without_them(recovery):
     for side in recovery.attack(recovery.related, 100, "bridge", 0, without_rows=True):
-        assert recovery.beyond_chance(*side) > 0.001
+        assert beyond_chance(recovery, side) > 0.001
 
 
 def test_rows_of_translations_are_not_recovered(recovery):
     for side in recovery.attack(recovery.related, 100, "translate", 0, without_rows=False):
-        assert recovery.beyond_chance(*side) > 0.001
+        assert beyond_chance(recovery, side) > 0.001
+
+
+def test_ten_joint_sums_would_give_categories_away(categories):
+    """The attack finds what it looks for: sums with the same weights for all columns."""
+    n = 80
+    rows, sampler = categories.fitted([8] * 8, n, 0)
+    ((code, crosser),) = sampler.state_.generators.items()
+    x = torch.from_numpy(sampler.codec_.encode(read_table(rows[:n])))
+    with torch.no_grad():
+        centres = crosser.vae.mean(x)
+    near = nearest(centres, centres, NEIGHBOURS, same=True)
+    weights = torch.randn(n, 10, NEIGHBOURS, generator=torch.Generator().manual_seed(0))
+    joint = replace(
+        crosser.bridge,
+        centres=centres.repeat_interleave(10, 0),
+        differences=(weights @ (x[near] - x[:, None])).flatten(0, 1),
+    )
+    sampler.state_.generators[code] = replace(crosser, bridge=joint)
+    seen, unseen = categories.recovered(sampler, rows[:n], rows[n:])
+    assert seen > 0.8 * n
+    assert unseen < 0.1 * n
+
+
+@pytest.mark.parametrize("levels", ["eight of eight", "mixed"])
+def test_categories_of_the_majority_are_not_recovered(levels, categories):
+    n = 100
+    seen, unseen = categories.attack(categories.LEVELS[levels], n, 0)
+    assert categories.beyond_chance(seen, unseen, n) > 0.001
+
+
+def test_classes_share_the_sums_of_the_majority():
+    """Other sums over the same rows for every class could be solved for the rows."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), np.repeat([0, 1, 2, 3], [45, 15, 15, 15])
+    one, *others = MGVAE(**FAST).fit(X, y).state_.generators.values()
+    assert len(others) == 2
+    for other in others:
+        assert torch.equal(other.bridge.differences, one.bridge.differences)
+    assert len(one.bridge.differences) == 45  # no more sums than rows
+
+
+def test_missing_cells_of_guides_do_not_show():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 3)), np.repeat([0, 1], [75, 15])
+    X[rng.random(X.shape) < 0.2] = np.nan
+    (crosser,) = MGVAE(**FAST).fit(X, y).state_.generators.values()
+    numbers = crosser.vae.likelihood.numeric > 0
+    assert (crosser.bridge.differences[:, numbers] != 0).all()
 
 
 def test_noise_cannot_be_drawn_again_from_what_a_file_holds(recovery):
@@ -87,8 +148,7 @@ def test_noise_cannot_be_drawn_again_from_what_a_file_holds(recovery):
     x = torch.from_numpy(sampler.codec_.encode(read_table(rows[:200])))
     with torch.no_grad():
         means = crosser.vae.mean(x)
-    guides = torch.from_numpy(np.unique(crosser.bridge.guides, return_index=True)[1])
-    noise = crosser.bridge.centres[guides] - means
+    noise = crosser.bridge.centres - means
     for seeds in (np.random.SeedSequence(0), np.random.SeedSequence(0).spawn(1)[0]):
         again = blurred(crosser.vae, means, secret_seeds(seeds, x + 1e-6)) - means
         assert abs(np.corrcoef(noise.ravel(), again.ravel())[0, 1]) < 0.1

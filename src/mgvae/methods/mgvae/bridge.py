@@ -14,9 +14,12 @@ space, :math:`w_k \sim N(0, 1/10)`, :math:`a \sim U(0, 0.5)` and :math:`b \sim U
 means of categories and flags are probabilities, from which the row is drawn.
 
 The difference :math:`d_n` has the second moments of a difference between neighbours, but it is
-none: chains of differences would give the rows back to whoever has the model. Therefore also the
+none: chains of differences would give the rows back to whoever has the model. There is one for each
+guide, the same for all classes, because several sums over the same neighbours can be solved for
+these. Numbers share their weights; each category and flag has its own, because from the few values
+that sums of categories have, joint weights and with them rows can be worked out. Therefore also the
 noise :math:`\eta`, in standard deviations of each number, and therefore :math:`c_n` is not the
-latent mean itself but ``blurred``. Both are drawn once, when the bridge is built.
+latent mean itself but ``blurred``. All are drawn once, when the bridge is built.
 """
 
 from collections.abc import Sequence
@@ -37,7 +40,9 @@ __all__ = [
     "MOST_GUIDES",
     "NEIGHBOURS",
     "Bridge",
+    "Guides",
     "build_bridge",
+    "choose_guides",
     "cross",
     "nearest",
     "without_rows",
@@ -51,6 +56,22 @@ _APPROACH, _BORROWED, _NOISE = 0.5, 0.75, 0.3  # largest a, largest b, and the f
 
 
 @dataclass(frozen=True)
+class Guides:
+    """Majority rows to go towards, for all classes.
+
+    Attributes
+    ----------
+    positions : ndarray of int of shape (G,)
+        Which rows.
+    differences : Tensor of shape (G, width)
+        How majority rows near each guide differ from it; 0 where cells are missing.
+    """
+
+    positions: Positions
+    differences: Tensor
+
+
+@dataclass(frozen=True)
 class Bridge:
     """What a bridge needs of both sides, besides the model.
 
@@ -61,11 +82,9 @@ class Bridge:
     residuals : Tensor of shape (M, width)
         What the decoder's mean lacks of every minority row; 0 where the cell is missing.
     centres : Tensor of shape (G, d)
-        Latent means of majority rows, the guides, blurred.
+        Latent means of the guides, blurred.
     differences : Tensor of shape (G, width)
-        How majority rows near each guide differ from it; 0 where a cell is missing.
-    guides : ndarray of int of shape (G,)
-        Which majority rows the guides are.
+        How majority rows near each guide differ from it.
     """
 
     means: Tensor
@@ -73,7 +92,53 @@ class Bridge:
     residuals: Tensor
     centres: Tensor
     differences: Tensor
-    guides: Positions
+
+
+@torch.no_grad()
+def choose_guides(
+    vae: VAE,
+    rows: EncodedRows,
+    majority: Positions,
+    spans: Sequence[Span],
+    seeds: np.random.SeedSequence,
+) -> Guides:
+    """Choose majority rows to go towards, and draw how rows near them differ from them.
+
+    Parameters
+    ----------
+    vae : VAE
+        The model of the majority, whose latent space says what is near.
+    rows : EncodedRows of shape (n, width)
+        All encoded rows.
+    majority : ndarray of int
+        Positions of the majority's rows.
+    spans : sequence of Span
+        What the encoded columns mean.
+    seeds : numpy.random.SeedSequence
+        Decides the guides and, with the rows, the differences.
+
+    Returns
+    -------
+    guides : Guides
+        All rows of the majority, or 4,096 of a larger one.
+    """
+    rng = np.random.default_rng(seeds)
+    n = min(len(majority), MOST_GUIDES)
+    positions = majority[np.sort(rng.choice(len(majority), n, replace=False))]
+    x, codes = rows.take(positions), latent_means(vae, rows, positions)
+    near = nearest(codes, codes, min(NEIGHBOURS, n - 1), same=True)
+    present = _present(x, spans)
+    weigh = _Weights(vae.likelihood, RESOLUTION * x.std(0, correction=0), secret_seeds(seeds, x))
+    made = []
+    for start in range(0, n, _PIECE):
+        own = slice(start, start + _PIECE)
+        k = torch.from_numpy(near[own])
+        there = present[k]
+        # a missing cell of a guide is the mean of its neighbours': what is missing does not show
+        mean = (there * x[k]).sum(1) / there.sum(1).clamp(min=1.0)
+        guide = torch.where(present[own] > 0, x[own], mean)
+        made.append(weigh(there * (x[k] - guide[:, None])))
+    return Guides(positions, torch.cat(made))
 
 
 @torch.no_grad()
@@ -81,7 +146,7 @@ def build_bridge(
     vae: VAE,
     rows: EncodedRows,
     minority: Positions,
-    majority: Positions,
+    guides: Guides,
     spans: Sequence[Span],
     seeds: np.random.SeedSequence,
 ) -> Bridge:
@@ -93,82 +158,58 @@ def build_bridge(
         The model of the minority class.
     rows : EncodedRows of shape (n, width)
         All encoded rows.
-    minority, majority : ndarray of int
-        Positions of the rows of both sides.
+    minority : ndarray of int
+        Positions of its rows.
+    guides : Guides
+        What :func:`choose_guides` gave.
     spans : sequence of Span
         What the encoded columns mean.
     seeds : numpy.random.SeedSequence
-        Decides the guides and their neighbours.
+        Decides, with the rows, how the guides' latent means are blurred.
 
     Returns
     -------
     bridge : Bridge
-        All on the CPU. Of a large majority 4,096 rows are kept; of a small one each several times,
-        with different neighbours.
+        All on the CPU.
     """
-    rng = np.random.default_rng(seeds)
     device = vae.log_variance.device
-    n = min(len(majority), MOST_GUIDES)
-    kept = np.sort(rng.choice(len(majority), n, replace=False))
-    x = rows.take(majority[kept])
-    for_blur, for_weights = secret_seeds(seeds, x).spawn(2)
-    others = latent_means(vae, rows, majority[kept])
-    near = nearest(others, others, min(NEIGHBOURS, n - 1), same=True)
-    times = max(1, min(near.shape[1], MOST_GUIDES // n))
-    guides = np.repeat(np.arange(n), times)
     anchors = [
         _anchor(vae, rows.take(minority[start : start + BLOCK]).to(device), spans)
         for start in range(0, len(minority), BLOCK)
     ]
     means, deviations, residuals = (torch.cat(parts) for parts in zip(*anchors, strict=True))
-    return Bridge(
-        means,
-        deviations,
-        residuals,
-        blurred(vae, others, for_blur)[torch.from_numpy(guides)],
-        _differences(vae.likelihood, x, guides, near, spans, for_weights),
-        kept[guides],
-    )
-
-
-def _differences(
-    likelihood: Likelihood,
-    x: Tensor,
-    guides: Positions,
-    near: Positions,
-    spans: Sequence[Span],
-    seeds: np.random.SeedSequence,
-) -> Tensor:
-    """Return the d of each guide, from all guides' rows and the places of their neighbours."""
-    present = _present(x, spans)
-    weigh = _Weights(likelihood.numeric, RESOLUTION * x.std(0, correction=0), seeds)
-    made = []
-    for start in range(0, len(guides), _PIECE):
-        n = torch.from_numpy(guides[start : start + _PIECE])
-        k = torch.from_numpy(near)[n]
-        apart = (x[k] - x[n, None]) * present[k] * present[n, None]
-        made.append(weigh(apart) * present[n])
-    return torch.cat(made)
+    centres = latent_means(vae, rows, guides.positions)
+    for_blur = secret_seeds(seeds, rows.take(guides.positions))
+    return Bridge(means, deviations, residuals, blurred(vae, centres, for_blur), guides.differences)
 
 
 class _Weights:
     """Sums of rows with random weights, and noise on the numbers.
 
-    Numbers and categories have weights of their own: from categories, which are few, weights might
-    be worked out.
+    Numbers share their weights. Each category and each flag has its own.
     """
 
-    def __init__(self, numeric: Tensor, noise: Tensor, seeds: np.random.SeedSequence) -> None:
-        self.numeric, self.noise = numeric, noise
+    def __init__(
+        self, likelihood: Likelihood, noise: Tensor, seeds: np.random.SeedSequence
+    ) -> None:
+        self.noise = likelihood.numeric * noise
+        self.columns = []  # which outputs, and whose weights
+        n_sets, start = 1, 0
+        for block in likelihood.blocks:
+            for size in block.sizes if block.discrete else [block.width]:
+                self.columns.append((slice(start, start + size), n_sets if block.discrete else 0))
+                n_sets, start = n_sets + block.discrete, start + size
+        self.n_sets = n_sets
         self.generator = torch_generator(seeds)
 
     def __call__(self, rows: Tensor) -> Tensor:
         """Return one sum for each of the groups (G, K, width), with the groups' second moments."""
         groups, k, width = rows.shape
-        weights = torch.randn(2, groups, k, generator=self.generator) / max(1, k) ** 0.5
-        numbers, others = torch.einsum("tgk,gkw->tgw", weights, rows)
+        weights = torch.randn(self.n_sets, groups, 1, k, generator=self.generator)
+        weights /= max(1, k) ** 0.5
+        sums = [weights[which] @ rows[..., outputs] for outputs, which in self.columns]
         noise = torch.randn(groups, width, generator=self.generator)
-        return torch.where(self.numeric > 0, numbers + self.noise * noise, others)
+        return torch.cat(sums, 2).squeeze(1) + self.noise * noise
 
 
 @torch.no_grad()
@@ -189,16 +230,16 @@ def without_rows(vae: VAE, bridge: Bridge) -> Bridge:
     """
     secret = torch.cat([bridge.means, bridge.residuals], 1)
     for_blur, for_weights = secret_seeds(np.random.SeedSequence(0), secret).spawn(2)
-    numeric, n = vae.likelihood.numeric, len(bridge.means)
+    n = len(bridge.means)
     deviation = bridge.residuals.std(0, correction=0)
     if n > NEIGHBOURS:
         near = nearest(bridge.means, bridge.means, NEIGHBOURS + 1)
-        weigh = _Weights(numeric, RESOLUTION * deviation, for_weights)
+        weigh = _Weights(vae.likelihood, RESOLUTION * deviation, for_weights)
         pieces = [torch.from_numpy(near[start : start + _PIECE]) for start in range(0, n, _PIECE)]
         residuals = torch.cat([weigh(bridge.residuals[piece]) for piece in pieces])
     else:
         noise = torch.randn(bridge.residuals.shape, generator=torch_generator(for_weights))
-        residuals = numeric * deviation * noise
+        residuals = vae.likelihood.numeric * deviation * noise
     return replace(
         bridge,
         means=blurred(vae, bridge.means, for_blur),

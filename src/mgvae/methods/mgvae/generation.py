@@ -15,7 +15,7 @@ The *bridge* of :mod:`mgvae.methods.mgvae.bridge` also starts from there.
 
 A sampler keeps no latent mean of a majority row: where a code is as long as a row, the row could be
 worked out from it. It keeps :func:`blurred` ones, :math:`\tilde c = c + \rho s \epsilon` with
-:math:`\rho = 0.5`, drawn once. With noise of :math:`\sqrt{\tau^2 - \rho^2}\, s` around them, the
+:math:`\rho = 0.9`, drawn once. With noise of :math:`\sqrt{\tau^2 - \rho^2}\, s` around them, the
 code of a new row has exactly the distribution above. Whoever has the model can guess
 ``random_state``, so :func:`secret_seeds` decide the noise.
 """
@@ -48,7 +48,7 @@ __all__ = [
 
 DecoderOutput = Literal["mean", "sample"]
 
-BLUR = 0.5  # of a majority row's latent mean, in the deviations s of the prior's components
+BLUR = 0.9  # of a latent mean, in the deviations s of the prior's components
 _CACHED = 2**18  # responsibilities that are worked out at once: a processor's cache holds them
 _PIECE = 2**12  # rows that pass through a decoder at once, for the same reason
 _MOST_ANCHORS = 2**14  # of one call, whose responsibilities for all exemplars are worked out

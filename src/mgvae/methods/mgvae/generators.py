@@ -122,7 +122,8 @@ class Translator:
     def _remaining(self) -> float:
         """The temperature of the noise that blurred centres lack."""
         blur = BLUR if self.is_blurred and self.vae.prior == "majority" else 0.0
-        return float(np.sqrt(max(0.0, self.manner.temperature**2 - blur**2)))
+        temperature = self.manner.temperature  # whose square may be too large for a number
+        return float(np.sqrt(max(0.0, temperature - blur)) * np.sqrt(temperature + blur))
 
     def _translate(
         self, centres: Tensor, seeds: np.random.SeedSequence, temperature: float
@@ -318,6 +319,6 @@ def _revive_crosser(
     means, deviations, residuals, centres, differences = parts
     if not len(means) == len(deviations) == len(residuals) or len(centres) != len(differences):
         raise DataError("the parts of its bridge do not fit each other")
-    guides = np.arange(len(centres))
-    bridge = Bridge(means, deviations, residuals, centres, differences, guides)
-    return Crosser(vae, bridge, np.arange(len(means)), guides, manner, reveals)
+    bridge = Bridge(means, deviations, residuals, centres, differences)
+    positions = np.arange(len(means)), np.arange(len(centres))
+    return Crosser(vae, bridge, *positions, manner, reveals)

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from mgvae.augment import read_geometry
 from mgvae.common.runtime import build, torch_generator
 from mgvae.methods.method import DataLayout, Job, Learned, RowGenerator
-from mgvae.methods.mgvae.bridge import build_bridge
+from mgvae.methods.mgvae.bridge import Guides, build_bridge, choose_guides
 from mgvae.methods.mgvae.classes import ClassWork, Pretrained, finetune_classes
 from mgvae.methods.mgvae.generation import BLUR, blurred, latent_means, secret_seeds
 from mgvae.methods.mgvae.generators import Crosser, Manner, Translator, revive_generator
@@ -53,9 +53,14 @@ class MajorityGuided:
         if job.layout.majority in job.targets:
             models[job.layout.majority] = found.pretrained.vae
         branches = for_bridges.spawn(len(job.members))
+        guides = None
+        if self.settings.generation == "bridge" and found.minorities:
+            guides = choose_guides(
+                found.pretrained.vae, job.rows, job.majority, job.layout.spans, for_bridges
+            )
         return Learned(
             generators={
-                code: self.generator(model.requires_grad_(False), job, code, branches[code])
+                code: self.generator(model.requires_grad_(False), job, code, guides, branches[code])
                 for code, model in models.items()
             },
             history=[*found.pretrained.history, *(tuned.history for tuned in found.tuned)],
@@ -134,22 +139,21 @@ class MajorityGuided:
         )
 
     def generator(
-        self, vae: VAE, job: Job, code: int, seeds: np.random.SeedSequence
+        self, vae: VAE, job: Job, code: int, guides: Guides | None, seeds: np.random.SeedSequence
     ) -> RowGenerator:
         """Collect what a class's model generates from; the majority's own is only translated."""
-        mode = "translate" if code == job.layout.majority else self.settings.generation
         majority, minority = job.majority, job.members[code]
         rng = np.random.default_rng(seeds.spawn(1)[0])
         if len(minority) > _MOST_ANCHORS:
             minority = np.sort(rng.choice(minority, _MOST_ANCHORS, replace=False))
-        if mode == "bridge":
-            bridge = build_bridge(vae, job.rows, minority, majority, job.layout.spans, seeds)
-            return Crosser(vae, bridge, minority, majority[bridge.guides], self._manner())
+        if guides is not None and code != job.layout.majority:
+            bridge = build_bridge(vae, job.rows, minority, guides, job.layout.spans, seeds)
+            return Crosser(vae, bridge, minority, guides.positions, self._manner())
         if len(majority) > _MOST_CENTRES:
             majority = np.sort(rng.choice(majority, _MOST_CENTRES, replace=False))
         anchors = None
         for_centres, for_anchors = secret_seeds(seeds, job.rows.take(majority[:_MIXED])).spawn(2)
-        if mode == "responsibility":
+        if self.settings.generation == "responsibility" and code != job.layout.majority:
             anchors = blurred(vae, latent_means(vae, job.rows, minority), for_anchors)
         centres = latent_means(vae, job.rows, majority)
         if is_blurred := self.settings.temperature >= BLUR:
