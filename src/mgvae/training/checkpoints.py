@@ -333,7 +333,7 @@ def _read_run(folder: Path) -> dict[str, Any] | None:
         return parse((folder / _RUN).read_bytes())
     except FileNotFoundError:
         return None
-    except (ModelFileError, OSError) as error:
+    except (ModelFileError, OSError, ValueError) as error:  # the last for paths that no file has
         raise CheckpointError(
             f"the checkpoint {folder} cannot be continued: {_RUN}: {error}. Give another folder, "
             "or remove this one to begin anew."
