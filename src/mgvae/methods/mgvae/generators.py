@@ -253,7 +253,7 @@ class Crosser:
         """Return the model, and the tensors that a model file holds besides."""
         bridge = self.bridge
         anchors = (bridge.means, bridge.deviations, bridge.residuals)
-        guides = (bridge.centres, bridge.differences)
+        guides = (bridge.centres, bridge.differences.clone())  # a file shares no tensors
         names = _ANCHORS["class" in self.reveals] + _GUIDES["majority" in self.reveals]
         return self.vae, dict(zip(names, (*anchors, *guides), strict=True))
 
