@@ -1,297 +1,239 @@
-"""MGVAE against what users would pick instead: time, memory, and what a classifier gains.
+"""MGVAE against what users would pick instead: time, memory, and what classifiers gain.
 
-Run ``MGVAE_DATA=... python benchmarks/peers.py --out FOLDER [--folds 2] [--limit SECONDS]``. Every
-fold of three-fold cross-validation (of Musk without splitting a molecule) is balanced by every
-method in a process of its own, on one thread; LightGBM and logistic regression then learn from the
-result and are judged by the geometric mean (GM) of their recalls at a threshold of 0.5. Each result
-is written to a file of its own as it comes, and a second run does only what is missing.
+Usage::
 
-Seconds are those of the processor, for fit and generation together, without imports: other work on
-the machine does not count. Memory is the peak of the process before any classifier is trained,
-imports and the table itself included.
+    MGVAE_DATA=... python benchmarks/peers.py install [--peers ...]
+    MGVAE_DATA=... python benchmarks/peers.py run [--peers ...] [--tables ...] [--folds 0 1]
+    python benchmarks/peers.py summary
 
-``CTGAN`` and ``TVAE`` are those of the package ``ctgan`` with its defaults (300 epochs). It is not
-a dependency, for its licence is not open: who wants them in the table installs it. What its
-documentation offers for a class that is rare is used. CTGAN learns from all rows with the class
-as one of the discrete columns and draws under the condition that it is the minority; as the
-condition only makes that class likely, rows of another class are thrown away. TVAE knows no
-conditions and learns from the minority's rows alone; ``TVAE-all`` is the other way to use it, on
-all rows, throwing away the majority's. Missing categories, which neither these nor SMOTENC take,
-become a category.
+One cell is a table, a fold (of three, stratified) and a peer. The peer makes minority rows until
+the classes are even, in a process of its own and in an environment of its own with pinned versions,
+which is made under ``--cache`` at first use (``peers_generate.py`` says how each peer is used). Two
+classifiers then learn from the result (``peers_judge.py``). Each result is a line that is appended
+to ``--results`` as it comes, with commit, versions and cost. A second run does what is missing,
+what failed, and what was over a lower limit; ``--again`` does all that is selected. The last line
+of a cell counts.
 
-A method that is still learning after ``--limit`` seconds is stopped. It is listed with that time
-as a lower bound, with the epochs it got through, and with the GM that these are good for, which is
-not the GM of its defaults.
+Seconds are processor seconds of fit and sampling on one thread, imports left out. Memory is the
+peak of the process, imports and the table included. A peer that is still busy after ``--limit``
+seconds (15 minutes) is stopped and noted as over the limit; it has no scores.
+
+The package ctgan (CTGAN, TVAE) has a licence that is not open, so it is no dependency of anything.
 """
 
 import argparse
-import contextlib
-import importlib.util
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
-import time
-import warnings
+import tempfile
+import venv
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from peers_generate import LABEL
+from sklearn.model_selection import StratifiedKFold
 
-DATA = {"musk": "musk", "water": "water_quality", "adult": "adult", "bank-full": "bank"}
-METHODS = ("MGVAE", "CVAE", "SMOTE", "TVAE", "CTGAN", "TVAE-all")
-SPLITS, EPOCHS, LABEL = 3, 300, "class of the row"
+HERE = Path(__file__).resolve().parent
+TABLES = {
+    "water": "water_quality",
+    "adult": "adult",
+    "bank-full": "bank",
+    "yeast4": "yeast4",
+    "abalone9-18": "abalone9-18",
+    "glass2": "glass2",
+}
+"""The tables, and the names by which they are read. The last three are KEEL's."""
+
+TORCH = "torch==2.13.0"
+ENVIRONMENTS = {
+    "ctgan": (TORCH, "ctgan==0.12.1", "pandas==2.3.3", "numpy==2.4.6"),
+    "arfpy": ("arfpy==0.1.1", "pandas==2.3.3", "numpy==2.4.6", "scikit-learn==1.9.1"),
+    "ForestDiffusion": ("ForestDiffusion==1.0.6", "xgboost==3.2.0", "pandas==3.1.1"),
+    "mostlyai-engine": (TORCH, "mostlyai-engine==2.7.3", "transformers==5.23.0", "pandas==3.1.1"),
+}
+"""What is installed for the peers of a package."""
+
+UNWANTED = {"mostlyai-engine": ("torchvision", "torchaudio")}
+"""Installed with a package, needed by nothing that is used, and not importable beside a torch
+without CUDA, so removed again."""
+
+PEERS = {
+    "MGVAE": None,
+    "BalancedClassifier": None,
+    "SMOTE": None,
+    "TVAE": "ctgan",
+    "CTGAN": "ctgan",
+    "ARF": "arfpy",
+    "ForestDiffusion": "ForestDiffusion",
+    "TabularARGN": "mostlyai-engine",
+}
+"""The peers and their environments; None is the one that this script runs in."""
 
 
-def read(name):
-    """Return the columns as a DataFrame, the classes, and the groups or None."""
+def python_of(peer, cache):
+    """Return the Python that runs a peer, after making its environment if there is none."""
+    package = PEERS[peer]
+    if package is None:
+        return sys.executable
+    folder = cache / package
+    python, done = folder / "bin" / "python", folder / "installed.json"
+    wanted = list(ENVIRONMENTS[package])
+    if not done.exists() or json.loads(done.read_text())["wanted"] != wanted:
+        print(f"installing {' '.join(wanted)} into {folder}", flush=True)
+        venv.create(folder, clear=True, with_pip=True)
+        pip = [str(python), "-m", "pip", "--quiet"]
+        subprocess.run([*pip, "install", *wanted], check=True)
+        if package in UNWANTED:
+            subprocess.run([*pip, "uninstall", "--yes", *UNWANTED[package]], check=True)
+        listed = subprocess.run([*pip, "freeze"], check=True, capture_output=True, text=True)
+        versions = dict(line.split("==") for line in listed.stdout.split() if "==" in line)
+        done.write_text(json.dumps({"wanted": wanted, "versions": versions}, indent=1))
+    return str(python)
+
+
+def versions_of(peer, cache):
+    """Return the versions of what makes a peer's rows."""
+    package = PEERS[peer]
+    if package is None:
+        names = ("mgvae", "imbalanced-learn", "torch", "numpy", "scikit-learn", "lightgbm")
+        return {name: version(name) for name in names}
+    installed = json.loads((cache / package / "installed.json").read_text())["versions"]
+    names = (package, "torch", "numpy", "pandas", "scikit-learn", "xgboost")
+    return {name: installed[name] for name in names if name in installed}
+
+
+def write_job(folder, table, fold, peer, limit):
+    """Write a fold's rows and what is to be done with them; return the sizes."""
     from mgvae_paper.real_tables import read_labelled_table
 
-    rows = read_labelled_table(DATA[name])
+    rows = read_labelled_table(TABLES[table])
     X = rows.X.to_pandas() if hasattr(rows.X, "to_pandas") else pd.DataFrame(rows.X)
-    X.columns = [str(column) for column in X.columns]
-    return X, rows.y, rows.groups
+    X.columns = [str(name) for name in X.columns]
+    text = list(X.select_dtypes(exclude="number"))
+    frame = X.assign(**{LABEL: rows.y})
+    parts = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, rows.y))[fold]
+    for name, positions in zip(("train", "test"), parts, strict=True):
+        frame.iloc[positions].to_csv(folder / f"{name}.csv", index=False)
+    minority = int(rows.y[parts[0]].sum())
+    sizes = {"rows": len(parts[0]), "minority": minority, "columns": X.shape[1]}
+    wanted = len(parts[0]) - 2 * minority
+    job = {"peer": peer, "wanted": wanted, "text": text, "limit": limit}
+    (folder / "job.json").write_text(json.dumps(job))
+    return sizes
 
 
-def split(y, groups, fold):
-    """Return the positions of a fold's training and test rows."""
-    from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
-
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    parts = kind(SPLITS, shuffle=True, random_state=0).split(np.zeros(len(y)), y, groups)
-    return list(parts)[fold]
-
-
-def text_columns(X):
-    """Name the columns that are not numbers."""
-    return list(X.select_dtypes(exclude="number"))
-
-
-def filled(X):
-    """Turn missing categories into a category."""
-    text = text_columns(X)
-    return X.assign(**{name: X[name].astype(object).fillna("missing") for name in text})
-
-
-def ours(name):
-    """Return a resampler of this package, with its defaults."""
-    import mgvae
-
-    sampler = getattr(mgvae, name)(random_state=0)
-    return sampler.fit_resample, lambda: None
-
-
-def smote():
-    """Return SMOTE, or SMOTENC where there are categories."""
-    from imblearn.over_sampling import SMOTE, SMOTENC
-
-    def resample(X, y):
-        text = text_columns(X)
-        sampler = SMOTENC(text, random_state=0) if text else SMOTE(random_state=0)
-        return sampler.fit_resample(filled(X), y)
-
-    return resample, lambda: None
+def measure(table, fold, peer, options):
+    """Return the result of one cell."""
+    python = python_of(peer, options.cache)
+    one = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
+    theirs = {**os.environ, **dict.fromkeys(one, "1")}
+    ours = dict(theirs)
+    if PEERS[peer]:
+        theirs.pop("PYTHONPATH", None)  # nothing of this project in the peer's process
+    steps = [(sys.executable, "peers_judge.py", ours)]
+    if peer != "BalancedClassifier":
+        steps.insert(0, (python, "peers_generate.py", theirs))
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        cell = {"table": table, "fold": fold, "peer": peer, "limit": options.limit}
+        cell |= write_job(folder, table, fold, peer, options.limit)
+        cell |= {"commit": commit(), "versions": versions_of(peer, options.cache)}
+        for program, script, environment in steps:
+            command = [program, str(HERE / script), name]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            if done.returncode == -signal.SIGPROF:
+                return cell | {"state": "over the limit", "seconds": options.limit}
+            if done.returncode:
+                return cell | {"state": "failed", "error": done.stderr.strip()[-600:]}
+        cost, scores = (json.loads((folder / f"{k}.json").read_text()) for k in ("cost", "scores"))
+    return cell | {"state": "done", **cost, "scores": scores}
 
 
-def peer(name):
-    """Return a resampler of the package ctgan, and what counts its epochs."""
-    import ctgan
-    import torch
-
-    torch.set_num_threads(1)
-    model = getattr(ctgan, name.removesuffix("-all"))(enable_gpu=False)
-    model.set_random_state(0)
-
-    def resample(X, y):
-        wanted = int(np.sum(y == 0) - np.sum(y == 1))
-        X = filled(X)
-        if name == "TVAE":
-            learn(X[y == 1], text_columns(X))
-            new = model.sample(wanted)
-        else:
-            learn(X.assign(**{LABEL: y.astype(str)}), [*text_columns(X), LABEL])
-            condition = (LABEL, "1") if name == "CTGAN" else ()
-            parts = [X[:0]]
-            while sum(map(len, parts)) < wanted:
-                drawn = model.sample(wanted, *condition)
-                parts.append(drawn[drawn[LABEL] == "1"].drop(columns=LABEL))
-            new = pd.concat(parts)[:wanted]
-        return pd.concat([X, new.astype(X.dtypes)]), np.append(y, np.ones(wanted, y.dtype))
-
-    def learn(*data):
-        try:
-            model.fit(*data)
-        except OutOfTimeError:
-            if not epochs():
-                raise
-
-    def epochs():
-        losses = model.loss_values
-        return 0 if losses is None or losses.empty else int(losses["Epoch"].max()) + 1
-
-    return resample, epochs
+def commit():
+    """Return the commit of this project, with a plus if the code differs from it."""
+    git = ["git", "-C", str(HERE.parent)]
+    name = [*git, "rev-parse", "--short", "HEAD"]
+    found = subprocess.run(name, check=True, capture_output=True, text=True).stdout.strip()
+    same = subprocess.run([*git, "diff", "--quiet", "HEAD", "--", "src", "benchmarks/*.py"])
+    return found + "+" * bool(same.returncode)
 
 
-def scores(X, y, X_test, y_test):
-    """Return the GM of both classifiers, in percent."""
-    from lightgbm import LGBMClassifier
-    from sklearn.compose import make_column_transformer
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-    from mgvae.metrics import geometric_mean
-
-    X, X_test = filled(X), filled(X_test)
-    text = text_columns(X)
-    numbers = [name for name in X if name not in text]
-    linear = make_pipeline(
-        make_column_transformer(
-            (StandardScaler(), numbers), (OneHotEncoder(handle_unknown="ignore"), text)
-        ),
-        LogisticRegression(max_iter=1000),
-    )
-    levels = {name: pd.unique(pd.concat([X[name], X_test[name]])) for name in text}
-    coded = [
-        part.assign(**{name: pd.Categorical(part[name], levels[name]) for name in text})
-        for part in (X, X_test)
-    ]
-    plain = [part.set_axis(range(part.shape[1]), axis=1) for part in coded]
-    trees = LGBMClassifier(n_jobs=1, verbose=-1, random_state=0)
-    found = {
-        "LightGBM": trees.fit(plain[0], y).predict(plain[1]),
-        "logistic regression": linear.fit(X, y).predict(X_test),
-    }
-    return {name: 100 * geometric_mean(y_test, predicted) for name, predicted in found.items()}
+def read_results(path):
+    """Return the last result of each cell."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return {(r["table"], r["fold"], r["peer"]): r for r in map(json.loads, lines)}
 
 
-class OutOfTimeError(Exception):
-    """The limit is reached."""
-
-
-def stop(*_):
-    """End what is being done."""
-    raise OutOfTimeError
-
-
-def measure(data, method, fold, limit):
-    """Work out one result, in this process."""
-    warnings.simplefilter("ignore")
-    X, y, groups = read(data)
-    train, test = split(y, groups, fold)
-    makers = {"MGVAE": ours, "CVAE": ours, "SMOTE": lambda _: smote()}
-    resample, epochs = makers.get(method, peer)(method)
-    signal.signal(signal.SIGPROF, stop)
-    balanced = None
-    wall, started = time.perf_counter(), time.process_time()
-    signal.setitimer(signal.ITIMER_PROF, limit)
-    with contextlib.suppress(OutOfTimeError):
-        balanced = resample(X.iloc[train].reset_index(drop=True), y[train])
-    signal.setitimer(signal.ITIMER_PROF, 0)
-    spent, wall = time.process_time() - started, time.perf_counter() - wall
-    result = {
-        "data": data,
-        "method": method,
-        "fold": fold,
-        "finished": balanced is not None and epochs() in (None, EPOCHS),
-        "seconds": round(spent, 2),
-        "wall_seconds": round(wall, 2),
-        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
-        "epochs": epochs(),
-        "rows": len(train),
-        "minority": int(y[train].sum()),
-        "columns": X.shape[1],
-    }
-    if balanced is not None:
-        result["gm"] = scores(*balanced, X.iloc[test], y[test])
-    return result
-
-
-def collect(options):
-    """Work out what is missing, each in its own process."""
-    chosen = [m for m in options.methods if m in METHODS[:3] or importlib.util.find_spec("ctgan")]
-    one = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "LOKY_MAX_CPU_COUNT")
-    environment = {**os.environ, **dict.fromkeys(one, "1")}
-    for fold in range(options.folds):
-        for method in chosen:
-            for data in options.data:
-                place = options.out / f"{data}-{method}-{fold}.json"
-                if place.exists():
+def run(options):
+    """Work out the selected cells that are missing."""
+    known = read_results(options.results)
+    for table in options.tables:
+        for fold in options.folds:
+            for peer in options.peers:
+                old = known.get((table, fold, peer), {"state": "failed"})
+                low = old["state"] == "over the limit" and old["limit"] < options.limit
+                if not (options.again or low or old["state"] == "failed"):
                     continue
-                command = [sys.executable, __file__, "--one", data, method, str(fold)]
-                command += ["--limit", str(options.limit)]
-                done = subprocess.run(command, env=environment, capture_output=True, text=True)
-                if done.returncode:
-                    print(f"{place.stem} failed:\n{done.stderr[-2000:]}", flush=True)
-                    continue
-                place.write_text(done.stdout.splitlines()[-1] + "\n")
-                print(done.stdout.splitlines()[-1], flush=True)
+                line = json.dumps(measure(table, fold, peer, options))
+                with options.results.open("a") as file:
+                    file.write(line + "\n")
+                print(line, flush=True)
 
 
-def table(folder):
-    """Return the results as a Markdown table, averaged over the folds that MGVAE has too."""
-    found = {}
-    for path in folder.glob("*.json"):
-        result = json.loads(path.read_text())
-        found.setdefault((result["data"], result["method"]), {})[result["fold"]] = result
-    lines = [
-        "| data | method | folds | seconds | × MGVAE | peak MB | × MGVAE | GM LightGBM "
-        "| GM logistic | mean GM − MGVAE's |",
-        "|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    for data in DATA:
-        base = found.get((data, "MGVAE"), {})
-        for method in METHODS:
-            folds = sorted(set(found.get((data, method), {})) & set(base))
-            if not folds:
-                continue
-            own, its = ([r[f] for f in folds] for r in (found[data, method], base))
-            lines.append(f"| {data} | {method} | {len(folds)} | {_line(own, its)} |")
-    return "\n".join(lines) + "\n"
+def summary(options):
+    """Print the results as a Markdown table, each peer beside MGVAE on the same folds."""
+    known = read_results(options.results)
+    names = [f"{f} {c}" for c in ("LightGBM", "logistic") for f in ("GM", "AP", "AUC")]
+    heads = ["table", "method", "folds", "seconds", "× MGVAE", "peak MB", *names]
+    print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}")
+    for table in options.tables:
+        for peer in options.peers:
+            pairs = [
+                (known[table, fold, peer], known[table, fold, "MGVAE"])
+                for fold in options.folds
+                if (table, fold, peer) in known and (table, fold, "MGVAE") in known
+            ]
+            if pairs:
+                print(f"| {table} | {peer} | {len(pairs)} | {' | '.join(figures(pairs))} |")
+    commits = sorted({r["commit"] for r in known.values()})
+    print(f"\nCommits: {', '.join(commits)}.")
 
 
-def _line(own, base):
-    """Return the figures of a method beside MGVAE's on the same folds."""
-    more = "" if all(r["finished"] for r in own) else "> "
-    seconds, ratio = _means(own, base, "seconds")
-    memory, memory_ratio = _means(own, base, "peak_mb")
-    epochs = f" ({min(r['epochs'] for r in own)} of {EPOCHS} epochs)" if more else ""
-    parts = [f"{more}{seconds:.3g}{epochs}", f"{more}{ratio:.2g}"]
-    parts += [f"{memory:.0f}", f"{memory_ratio:.1f}"]
-    if not all("gm" in r for r in own):
-        return " | ".join([*parts, "", "", ""])
-    means = [[np.mean([r["gm"][c] for r in rs]) for c in base[0]["gm"]] for rs in (own, base)]
-    gain = np.mean(means[0]) - np.mean(means[1])
-    return " | ".join([*parts, *(f"{gm:.1f}" for gm in means[0]), f"{gain:+.1f}"])
-
-
-def _means(own, base, name):
-    """Return a figure's mean, and its ratio to that of MGVAE."""
-    mean, other = (np.mean([r[name] for r in rs]) for rs in (own, base))
-    return mean, mean / other
+def figures(pairs):
+    """Return the cells of a line of the summary."""
+    states = {own["state"] for own, _ in pairs}
+    if "failed" in states:
+        return ["failed", *[""] * 8]
+    seconds, base = (np.mean([pair[i]["seconds"] for pair in pairs]) for i in (0, 1))
+    if "over the limit" in states:
+        return [f"over the limit of {pairs[0][0]['limit']:g}", f"> {seconds / base:.2g}", *[""] * 7]
+    peak = np.mean([own["peak_mb"] for own, _ in pairs])
+    scores = [[v for c in own["scores"].values() for v in c.values()] for own, _ in pairs]
+    means = [f"{mean:.1f}" for mean in np.mean(scores, axis=0)]
+    return [f"{seconds:.3g}", f"{seconds / base:.2g}", f"{peak:.0f}", *means]
 
 
 def main():
-    """Work out what is missing and print the table."""
-    parser = argparse.ArgumentParser(description="MGVAE against SMOTE, CVAE, TVAE and CTGAN.")
-    parser.add_argument("--out", type=Path, default=Path("build/peers"), help="where results go")
-    parser.add_argument("--data", nargs="+", choices=DATA, default=list(DATA))
-    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
-    parser.add_argument("--folds", type=int, default=SPLITS, help="how many of the three folds")
-    parser.add_argument("--limit", type=float, default=3600.0, help="seconds for one fit")
-    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description="MGVAE against what users would pick instead.")
+    parser.add_argument("command", choices=("install", "run", "summary"))
+    parser.add_argument("--peers", nargs="+", choices=PEERS, default=list(PEERS))
+    parser.add_argument("--tables", nargs="+", choices=TABLES, default=list(TABLES))
+    parser.add_argument("--folds", nargs="+", type=int, choices=range(3), default=[0, 1])
+    parser.add_argument("--limit", type=float, default=900.0, help="processor seconds of a cell")
+    parser.add_argument("--again", action="store_true", help="also what is there already")
+    parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "mgvae-peers")
+    parser.add_argument("--results", type=Path, default=HERE / "results" / "peers.jsonl")
     options = parser.parse_args()
-    if options.one:
-        data, method, fold = options.one
-        print(json.dumps(measure(data, method, int(fold), options.limit)))
-        return
-    options.out.mkdir(parents=True, exist_ok=True)
-    collect(options)
-    page = table(options.out)
-    (options.out / "table.md").write_text(page)
-    print(page)
+    if options.command == "install":
+        for peer in options.peers:
+            print(peer, python_of(peer, options.cache), flush=True)
+    else:
+        {"run": run, "summary": summary}[options.command](options)
 
 
 if __name__ == "__main__":
