@@ -51,11 +51,11 @@ TABLES = {
 TORCH = "torch==2.13.0"
 ENVIRONMENTS = {
     "ctgan": (TORCH, "ctgan==0.12.1", "pandas==2.3.3", "numpy==2.4.6"),
-    "arfpy": ("arfpy==0.1.1", "pandas==2.3.3", "numpy==2.4.6", "scikit-learn==1.9.1"),
+    "arfpy": ("arfpy==0.1.1", "pandas==2.2.3", "numpy==1.26.4", "scikit-learn==1.5.2"),
     "ForestDiffusion": ("ForestDiffusion==1.0.6", "xgboost==3.2.0", "pandas==3.1.1"),
     "mostlyai-engine": (TORCH, "mostlyai-engine==2.7.3", "transformers==5.23.0", "pandas==3.1.1"),
 }
-"""What is installed for the peers of a package."""
+"""What is installed for the peers of a package. arfpy calls a function that NumPy 2.4 has not."""
 
 UNWANTED = {"mostlyai-engine": ("torchvision", "torchaudio")}
 """Installed with a package, needed by nothing that is used, and not importable beside a torch
