@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mgvae.cli._options import Debug, Force, Input, Json, Quiet
+from mgvae.cli._options import Debug, Force, Input, Json, Quiet, or_stdout
 from mgvae.cli._reading import AS_FOUND, Reading, takes_reading
 
 if TYPE_CHECKING:
@@ -74,7 +74,8 @@ def compare(
     ] = None,
     jobs: Annotated[int, typer.Option(metavar="N", help="Cells at once, one thread each.")] = 1,
     page: Annotated[
-        str | None, typer.Option("--report", metavar="FILE", help="HTML page to write.")
+        str | None,
+        typer.Option("--report", metavar="FILE", callback=or_stdout, help="HTML page to write."),
     ] = None,
     results: Annotated[
         Path | None,
@@ -99,7 +100,7 @@ def compare(
     from rich.progress import Progress
 
     from mgvae import compare as library
-    from mgvae.cli._checks import check_jobs, check_page
+    from mgvae.cli._checks import check_jobs, check_one_stdout, check_page
     from mgvae.cli._columns import check_columns
     from mgvae.cli._judged import write_page
     from mgvae.cli._load import load
@@ -107,6 +108,7 @@ def compare(
     from mgvae.cli._warnings import one_line_warnings
 
     check_jobs(jobs)
+    check_one_stdout(report=page, json=json)
     if page is not None:
         check_page(page, force=force, option="--report")
     loaded = load(source, target, reading)
@@ -140,7 +142,8 @@ def compare(
         write_page(found.to_html(), page)
     if json:
         print_json(found.as_dict())
-    _show(found, Console(quiet=quiet or json, highlight=False, markup=False))
+    stderr = page == "-"
+    _show(found, Console(stderr=stderr, quiet=quiet or json, highlight=False, markup=False))
 
 
 def _codes(column: Any) -> Any:
