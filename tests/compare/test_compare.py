@@ -1,6 +1,7 @@
 """compare: no leak, honest statistics, resumable, and a verdict that follows from the scores."""
 
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -497,3 +498,21 @@ def test_command(mgvae: Run, tmp_path: Path) -> None:
     code, _, said = mgvae(*options, "--model", "oracle")
     assert code == 2
     assert "random_forest" in said
+
+
+def test_the_table_fits_a_narrow_terminal(mgvae: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a screen is narrow the columns go into several tables; no name and no figure is cut."""
+    X, y = table()
+    pd.DataFrame(X).set_axis(list("abcde"), axis=1).assign(y=y).to_csv("a.csv", index=False)
+    options = ["--model", "logistic", "--method", "nothing, bagged", "--folds", 2, "--repeats", 1]
+    monkeypatch.setenv("COLUMNS", "45")
+    code, said, _ = mgvae("a.csv", "-t", "y", *options)
+    assert code == 0
+    assert "…" not in said
+    lines = said.splitlines()
+    tables = [i for i, line in enumerate(lines) if line.startswith("method ")]
+    assert len(tables) > 1
+    for i in tables:
+        assert len(lines[i]) <= 45
+        names = [re.split(r"  +|(?<=d) (?=[01])", line)[0] for line in lines[i + 1 : i + 4]]
+        assert names == ["nothing", "tuned threshold", "nothing, bagged"]
