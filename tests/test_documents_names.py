@@ -20,6 +20,7 @@ PAGES = sorted(
         *ROOT.glob("*.md"),
         *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "paper").rglob("*.md"),
+        ROOT / "docs" / "llms.txt",
     ]
     if "gallery" not in path.parts
 )
@@ -30,6 +31,7 @@ PUBLIC = {
 }
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 INLINE = re.compile(r"`([^`\n]+)`")
+BARE = re.compile(r"([a-z_]+)=[^=\s]")
 COMMAND = re.compile(r"(mgvae(?:-paper)?) ([a-z]+)\b(.*)")
 OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
 
@@ -66,6 +68,22 @@ def unknown_keywords(code):
             continue
         wrong += [f"{name}({k.arg}=)" for k in call.keywords if k.arg and k.arg not in parameters]
     return wrong
+
+
+def parameters_of(public):
+    """Return the parameters of a public name and of its public methods."""
+    methods = inspect.getmembers(public, inspect.isroutine) if inspect.isclass(public) else []
+    takes = [public, *(method for name, method in methods if not name.startswith("_"))]
+    return {name for call in takes if callable(call) for name in inspect.signature(call).parameters}
+
+
+PARAMETERS = set().union(*(parameters_of(public) for public in PUBLIC.values()))
+
+
+def unknown_parameters(text):
+    """Return what a text sets in inline code, as in `share=0.5`, and nothing public takes."""
+    inline = INLINE.findall(BLOCK.sub("", text))
+    return sorted({found[1] for code in inline if (found := BARE.match(code))} - PARAMETERS)
 
 
 def options_of(app):
@@ -105,6 +123,11 @@ def test_keywords_are_parameters(page):
 
 
 @pytest.mark.parametrize("page", PAGES)
+def test_what_is_set_is_a_parameter(page):
+    assert not unknown_parameters((ROOT / page).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_options_exist(page):
     _, lines = pieces((ROOT / page).read_text(encoding="utf-8"))
     assert not [wrong for line in lines for wrong in unknown_options(line)]
@@ -113,5 +136,6 @@ def test_options_exist(page):
 def test_what_does_not_exist_is_found():
     assert unknown_keywords("MGVAE(devices=2, strategy='ddp')") == ["MGVAE(strategy=)"]
     assert not unknown_keywords("MGVAE(devices=2)")
+    assert unknown_parameters('else say `channels="first"` or `n_jobs=2`') == ["channels"]
     assert unknown_options("$ mgvae balance t.csv --target y --colour") == ["--colour"]
     assert not unknown_options("mgvae balance t.csv --target y")

@@ -37,6 +37,7 @@ SHOWN_ELSEWHERE = {
     "mgvae.report.ClassQuality",
     "mgvae.report.ColumnQuality",
     "mgvae.report.Figure",
+    "mgvae.report.KeptRelation",
     "mgvae.report.QualityReport",
     "mgvae.training.History",
 }

@@ -3,6 +3,7 @@
 import csv
 import io
 import statistics
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -94,6 +95,28 @@ def test_a_shortened_budget_steps_in_and_is_marked(tmp_path):
     assert "| 1.0 (85.0, -84.0)† |" in text
     assert "shortened budget: cpu" in text
     assert "†" not in render(summarise(table, "paper", store, budget="full"))
+
+
+def test_an_earlier_revision_steps_in_until_there_is_a_new_one_and_is_marked(tmp_path):
+    store = open_store(tmp_path)
+    (row,) = (row for row in TABLE.rows("clean") if row.name == "MGVAE")
+    declared = row.cell("water_quality", "clean", "full", 0)
+    revision = declared.parameters["revision"]
+    earlier = replace(declared, parameters={**declared.parameters, "revision": revision - 1})
+
+    def shown():
+        filled = summarise(TABLE, "clean", store)
+        return filled.entries["MGVAE", "water_quality", "gm"], render(filled)
+
+    store.put(earlier, {"metrics": {"gm": 60.0}, "seconds": {}})
+    entry, page = shown()
+    assert (entry.mean, entry.is_earlier) == (60.0, True)
+    assert "60.0**‡" in page
+    assert "‡ an earlier revision" in page
+    store.put(declared, {"metrics": {"gm": 70.0}, "seconds": {}})
+    entry, page = shown()
+    assert (entry.mean, entry.is_earlier) == (70.0, False)
+    assert "‡" not in page
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from mgvae import MGVAE, files
+from mgvae import MGVAE, balance_dataset, files
 from mgvae.cli._run import run
 from mgvae.common import atomic, disk
 from mgvae.errors import DataError
@@ -192,6 +192,70 @@ class TestWhatNeverComes:
         assert "not a regular file" in said
 
 
+OUTPUTS = {"--output": [], "--save-model": ["-o", "o.csv"], "--report": ["-o", "o.csv"]}
+
+
+class TestWhereNothingCanBeWritten:
+    """Pipes, devices, sockets and folders in the place of outputs."""
+
+    @pytest.fixture(autouse=True)
+    def special(self):
+        write_csv()
+        os.mkfifo("pipe.csv")
+        Path("folder.csv").mkdir()
+        Path("link.csv").symlink_to("pipe.csv")
+        os.symlink("/dev/zero", "device.csv")
+
+    @pytest.mark.parametrize("option", OUTPUTS)
+    @pytest.mark.parametrize("name", ["pipe.csv", "link.csv", "device.csv", "folder.csv"])
+    def test_balance(self, option, name, refused):
+        said = refused("balance", "a.csv", "-t", "y", *OUTPUTS[option], option, name, "--force")
+        what = "folder" if name == "folder.csv" else "pipe, a socket or a device"
+        assert f"{option}: {name} is a {what}; give the name of a file" in said
+        assert ("- for standard output" in said) == (what != "folder" and option != "--save-model")
+
+    def test_a_model_to_standard_output(self, refused):
+        said = refused("balance", "a.csv", "-t", "y", "-o", "o.csv", "--save-model", "-")
+        assert "--save-model: - is standard output; give the name of a file" in said
+
+    def test_other_commands(self, refused):
+        for command in (
+            ["sample", "m.safetensors", "-n", "3", "-o"],
+            ["report", "a.csv", "a.csv", "-t", "y", "-o"],
+            ["compare", "a.csv", "-t", "y", "--report"],
+            ["balance", "folder.csv", "-o", "o", "--save-model"],
+        ):
+            assert "is a pipe, a socket or a device" in refused(*command, "pipe.csv")
+        Path("folder.csv", "b").mkdir()
+        assert "say a new folder" in refused("balance", "folder.csv", "-o", "pipe.csv")
+
+    def test_in_python(self):
+        table = pa.table({"x": X, "y": Y})
+        with pytest.raises(OSError, match="is a pipe, a socket or a device"):
+            balance_dataset(table, "y", "pipe.csv", MGVAE(pretrain_steps=10**9))
+        fitted = MGVAE(pretrain_steps=1, finetune_steps=1).fit(X[:, None], Y)
+        with pytest.raises(OSError, match="is a pipe, a socket or a device"):
+            fitted.save("pipe.csv")
+
+    @pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1"])
+    def test_standard_output_is_possible(self, name, capfd):
+        assert run(["balance", "a.csv", "-t", "y", "-o", name, *FAST[:-1]]) == 0
+        said = capfd.readouterr()
+        assert said.out.startswith(Path("a.csv").read_text())
+        assert said.out.count("\n") == 101
+        assert said.err
+
+    def test_one_thing_to_standard_output(self, refused):
+        command = ["balance", "a.csv", "-t", "y", "-o", "/dev/stdout"]
+        said = "would both write to standard output"
+        assert f"--json and --output - {said}" in refused(*command, "--json")
+        assert f"--output - and --report - {said}" in refused(*command, "--report", "-")
+
+    def test_what_swallows_everything(self):
+        command = ["balance", "a.csv", "-t", "y", "-o", os.devnull, "--output-format", "csv"]
+        assert run([*command, "--save-model", os.devnull, *FAST]) == 0
+
+
 class TestText:
     def test_half_a_character(self, refused):
         lines = [json.dumps({"t": "\ud800" if i == 7 else "q", "y": y}) for i, y in enumerate(Y)]
@@ -331,10 +395,11 @@ class TestSwappedStages:
 
 class TestFullDisk:
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
-    def test_the_path_is_named(self, capfd):
-        command = ["balance", write_csv(), "-t", "y", "-o", "/dev/full", "--output-format", "csv"]
-        assert run([*command, *FAST]) == 1
-        assert capfd.readouterr().err.startswith("mgvae: error: /dev/full: No space left")
+    def test_standard_output_is_named(self, monkeypatch, capfd):
+        with open("/dev/full", "w") as full:
+            monkeypatch.setattr(sys, "stdout", full)
+            assert run(["balance", write_csv(), "-t", "y", "-o", "-", *FAST]) == 1
+        assert capfd.readouterr().err.startswith("mgvae: error: standard output: No space left")
 
     def test_a_disk_of_64_kilobytes(self, tmp_path, capfd):
         folder = tmp_path / "small"

@@ -5,6 +5,7 @@ import inspect
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,6 +23,7 @@ import pytest
 from mgvae import MGVAE, files
 from mgvae.cli import balance as command
 from mgvae.cli._run import run
+from mgvae.samplers import resolved_settings
 
 FAST = ["--pretrain-steps", "3", "--finetune-steps", "3", "--seed", "0"]
 
@@ -152,6 +154,12 @@ def test_dropped_columns_are_gone(loans: Path, balance: Balance, tmp_path: Path)
     assert code == 0
     assert "Left out: id, note" in said
     assert out.read_text().splitlines()[0] == "amount;grade;since;default"
+
+
+def test_a_ratio_below_the_present_one(loans: Path, balance: Balance) -> None:
+    code, _, said = balance(loans, "-t", "default", "--strategy", 0.01, "--dry-run")
+    assert code == 2
+    assert "--strategy 0.01: the smaller class has 10 rows to 50 already, a ratio of 0.2." in said
 
 
 @pytest.mark.parametrize(
@@ -298,6 +306,7 @@ BAD = {
         ("good.csv", ["--strategy", '{"r": 9}'], "there is no class 'r'. The classes are: p, q."),
         ("good.csv", ["--strategy", '{"p": 0.5}'], "whole numbers"),
         ("good.csv", ["--strategy", "7"], "--strategy"),
+        ("good.csv", ["--strategy", '{"p": 0}'], "--strategy: class 'p' shall have 0 rows"),
         ("good.csv", ["--preset", "best"], "paper-tables"),
         ("good.csv", ["--device", "abacus"], "abacus"),
         ("good.csv", ["--pretrain-steps", "many", "--strategy", '{"p": 5}'], "many"),
@@ -597,3 +606,35 @@ def test_one_row_of_a_class_is_warned_of(loans: Path, balance: Balance, tmp_path
     assert code == 0
     assert "class 'yes' has one row only" in said
     assert "--strategy" in said
+
+
+def test_a_saved_model_writes_cells_as_the_table_does(balance: Balance, tmp_path: Path) -> None:
+    """Units, decimals, flags and missing cells of ``sample`` are those of ``balance``; ``info``
+    says which weight of the penalty "auto" stood for."""
+    rng = np.random.default_rng(0)
+    lines = ["share,price,seen,when,y"]
+    for i in range(60):
+        price = f'"${1000 + rng.integers(9999):,}.50"'
+        seen = rng.choice(["TRUE", "FALSE", "?"])
+        lines.append(f"{rng.integers(100)}%,{price},{seen},{1 + i % 28:02d}.12.2024,{i % 6 == 0}")
+    table, model, new = (tmp_path / name for name in ("a.csv", "m.safetensors", "new.csv"))
+    table.write_text("\n".join(lines) + "\n")
+    options = ["--missing", "?", "-o", tmp_path / "b.csv", "--save-model", model, *FAST]
+    assert balance(table, "-t", "y", *options)[0] == 0
+    assert run(["sample", str(model), "-n", "200", "--target", "y", "-o", str(new)]) == 0
+    with new.open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 200
+    forms = {
+        "share": r"\d+%",
+        "price": r"\$\d{1,2},\d{3}\.\d\d",
+        "seen": r"TRUE|FALSE|\?",
+        "when": r"\d\d\.12\.2024",
+        "y": "True",
+    }
+    for row in rows:
+        for name, form in forms.items():
+            assert re.fullmatch(form, row[name]), (name, row[name])
+    sampler = MGVAE.load(model)
+    assert sampler.ewc_weights_ == {"True": 1.0}
+    assert resolved_settings(sampler)["ewc_weight"] == "1 for class True"

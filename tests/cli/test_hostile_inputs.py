@@ -11,7 +11,7 @@ import pytest
 
 from mgvae import MGVAE
 from mgvae.codec import TableCodec, read_table
-from mgvae.errors import DataError, ParameterError
+from mgvae.errors import CheckpointError, DataError, ParameterError
 
 FAST = {"hidden_sizes": (3,), "pretrain_steps": 1, "finetune_steps": 1, "random_state": 0}
 X = np.random.default_rng(0).normal(size=(24, 3))
@@ -42,6 +42,30 @@ def test_labels_of_an_arrow_array():
 def test_a_flag_is_no_number(name):
     with pytest.raises(ParameterError, match=f"{name} must be a number"):
         MGVAE(**FAST, **{name: True}).fit(X, Y)
+
+
+@pytest.mark.parametrize("labels", [Y, Y + 0, Y + 0.0, np.where(Y, "few", "many")])
+def test_labels_that_are_no_class(labels):
+    fitted = MGVAE(**FAST).fit(X, labels)
+    for label in (10**30, -(10**400), 2**64, pd.NA, [], np.arange(2), {}, 1j, b"few", "x" * 99):
+        with pytest.raises(ParameterError, match="is not a class that this sampler generates"):
+            fitted.generate(3, label)
+    assert len(fitted.generate(3, labels[0])) == 3
+
+
+@pytest.mark.parametrize("path", ["\x00", "a\x00b", "\ud800"])
+def test_paths_that_no_file_has(path):
+    with pytest.raises(CheckpointError, match="cannot be continued"):
+        MGVAE(**FAST, checkpoint=path).fit(X, Y)
+
+
+@pytest.mark.parametrize("powers", [(200, 0, -291, 18), (-251, -191, 297), (307, -307, 306)])
+def test_numbers_near_the_largest_and_the_smallest(powers):
+    cells = np.random.default_rng(0).uniform(-1, 1, (24, len(powers))) * 10.0 ** np.array(powers)
+    more, labels = MGVAE(**FAST).fit_resample(cells, Y)
+    assert (more[:24] == cells).all()
+    assert np.isfinite(more).all()
+    assert len(more) == len(labels) == 36
 
 
 def test_categories_that_pandas_cannot_join():

@@ -5,11 +5,12 @@ import signal
 import subprocess
 import sys
 import textwrap
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from mgvae.common.atomic import atomic_write, check_writable
+from mgvae.common.atomic import SpecialFileError, atomic_write, check_writable
 
 
 def test_new_file_appears_only_at_the_end(tmp_path: Path) -> None:
@@ -62,11 +63,23 @@ def test_link_stays_a_link(tmp_path: Path) -> None:
     assert real.read_bytes() == b"new"
 
 
-def test_device_is_written_to(tmp_path: Path) -> None:
+def test_what_swallows_everything_is_written_to() -> None:
     check_writable(os.devnull)
     with atomic_write(os.devnull) as file:
         file.write(b"x")
     assert not Path(os.devnull).is_file()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        for opened in (atomic_write, lambda path: nullcontext(check_writable(path))):
+            with (
+                pytest.raises(SpecialFileError, match="is a pipe, a socket or a device"),
+                opened(path),
+            ):
+                pass
 
 
 def test_long_names_fit(tmp_path: Path) -> None:

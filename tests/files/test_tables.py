@@ -11,6 +11,7 @@ import json
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -546,3 +547,35 @@ def test_numbers_with_a_unit_are_numbers(tmp_path: Path) -> None:
     more = more.set_column(0, "price", pa.array([759, -12, 3, -8]))
     files.write(more, str(out), found, format="csv", originals=3)
     assert out.read_text() == path.read_text() + "-$8,74%,$1,$5\n"
+
+
+@given(
+    st.builds(
+        files.Spelling,
+        prefix=st.sampled_from(["", " ", "\t"]),
+        missing=st.none() | st.text(max_size=9),
+        decimals=st.none() | st.integers(0, 15),
+        point=st.booleans(),
+        mark=st.sampled_from(".,"),
+        flags=st.sampled_from([None, ("false", "true"), ("FALSE", "TRUE")]),
+        date=st.sampled_from([None, "%d/%m/%Y", "%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%d %H:%M+00:00"]),
+        unit=st.sampled_from([("", ""), ("$ ", ""), ("", "%"), ("", " €")]),
+        grouped=st.booleans(),
+    )
+)
+def test_spellings_are_plain_data(how: files.Spelling) -> None:
+    assert files.Spelling.from_plain(json.loads(json.dumps(how.to_plain()))) == how
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {"unit": ["\\1", ""]}, {"unit": ["", "%", ""]}, {"unit": "%"}, {"unit": [1, ""]},
+        {"date": "%n"},
+        {"decimals": 99}, {"decimals": True}, {"mark": ";"}, {"flags": ["a", "b"]}, {"prefix": "x"},
+        {"missing": 5}, {"missing": "x" * 10**5}, {"grouped": 1}, {"colour": "red"},
+    ],
+)  # fmt: skip
+def test_spellings_from_anywhere_are_checked(plain: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match="cannot be written"):
+        files.Spelling.from_plain(plain)

@@ -27,7 +27,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator as sklearn
 from mgvae import CGAN, CVAE, MGVAE
 from mgvae.errors import CollapseError, CollapseWarning, DataError, DivergenceError, MGVAEError
 from mgvae.methods.cgan import ConditionalGAN
-from mgvae.samplers import RECIPES
+from mgvae.samplers import RECIPES, resolved_settings
 from tests.expert import expert
 
 QUICK = {
@@ -428,7 +428,7 @@ class TestBadInput:
             ({"hidden_sizes": (0,)}, "hidden_sizes must be"),
             ({"device": "nowhere"}, "device='nowhere'"),
             ({"sampling_strategy": {"none": 3}}, "none"),
-            ({"sampling_strategy": {"few": 3}}, "number of samples"),
+            ({"sampling_strategy": {"few": 3}}, "at least"),
             ({"sampling_strategy": {"few": 10**12}}, "GiB"),
             ({"column_types": {99: "categorical"}}, "99"),
             ({"learning_rate": (1e-3, 1e-3, 1e-3)}, "learning_rate must be"),
@@ -529,3 +529,16 @@ def test_a_draw_starts_from_given_rows_only(generation: str) -> None:
     np.testing.assert_array_equal(whole.rows, sampler.generate(200, "c", 0))
     with pytest.raises(DataError, match="among must hold a row"):
         sampler.draw(1, "c", 0, among=np.flatnonzero(y == "b"))
+
+
+@every_sampler
+@pytest.mark.filterwarnings("ignore::mgvae.errors.CollapseWarning")
+def test_resolved_settings_name_the_network(sampler):
+    """What "auto" stood for is the network that was built: convolutions where images are large."""
+    rng = np.random.default_rng(0)
+    images, y = rng.random((40, 8, 8, 3), dtype=np.float32), np.repeat([0, 1], [30, 10])
+    short = {name: 2 for name in QUICK[sampler] if name.endswith("steps")}
+    found = [
+        resolved_settings(quick(sampler, **short).fit(X, y)) for X in (images[:, 0, :, 0], images)
+    ]
+    assert [one["network"] for one in found] == ["mlp", "dcgan" if sampler is CGAN else "cnn"]

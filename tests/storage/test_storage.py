@@ -403,6 +403,8 @@ HOSTILE = {
     "random.entropy": [-1, "0", [[1]], 10**4000],
     "random.spawn_key": [[2**40], [-1], [0] * 1000],
     "random.spawned": [-1, 2**70],
+    "ewc_weights": [{"few": -1.0}, {"none": 1.0}, {"few": "1"}, [], 3],
+    "spellings": [{"number": "%"}, [], 3],
 }
 
 

@@ -126,7 +126,8 @@ def test_strategies_that_cannot_be_met_name_the_labels() -> None:
     for strategy, words in (
         ({"z": 5}, "'z'"),
         ({"y": -1}, "'y'"),
-        ({"x": 1}, "Originally"),
+        ({"x": 1}, "'x' shall have 1 rows and has 2"),
+        (0.1, "sampling_strategy=0.1: the smaller class has 1 rows to 2 already, a ratio of 0.5"),
         (7, "range"),
     ):
         with pytest.raises(ValueError, match=words):

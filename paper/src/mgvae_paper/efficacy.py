@@ -5,14 +5,21 @@ results of every row take part, so that all means and ranks are over the same ta
 """
 
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from mgvae.experiments import Store
-from mgvae_paper.summary import Entry, FilledTable, entry_of, mark_best, results_of
+from mgvae_paper.summary import (
+    Entry,
+    FilledTable,
+    entry_of,
+    mark_best,
+    of_earlier_revision,
+    results_of,
+)
 from mgvae_paper.tables import DeclaredTable, Row
 
 __all__ = ["FIGURES_OF_MERIT", "Efficacy", "gather"]
@@ -52,6 +59,8 @@ class Efficacy:
         By row, the seconds of each fit of the sampler.
     budgets : mapping
         By row, the budget of its results.
+    earlier : collection of str
+        Rows with results of an earlier revision of their method.
     """
 
     table: DeclaredTable
@@ -60,6 +69,7 @@ class Efficacy:
     seeds: Mapping[tuple[str, str], Sequence[Mapping[str, Figures]]]
     seconds: Mapping[str, Sequence[float]]
     budgets: Mapping[str, str]
+    earlier: Collection[str]
 
     @property
     def classifiers(self) -> list[str]:
@@ -96,7 +106,9 @@ class Efficacy:
                 for metric in FIGURES_OF_MERIT:
                     values = self._by_seed(row, column, metric)
                     if values:
-                        entries[row, column, metric] = entry_of(values, self.budgets[row])
+                        entries[row, column, metric] = entry_of(
+                            values, self.budgets[row], is_earlier=row in self.earlier
+                        )
         mark_best(entries, self.rows, columns, FIGURES_OF_MERIT)
         return FilledTable(self.table, "folds", self.rows, columns, FIGURES_OF_MERIT, entries)
 
@@ -136,6 +148,7 @@ def gather(
     found: dict[tuple[str, str], list[dict[str, Figures]]] = {}
     seconds: dict[str, list[float]] = {}
     budgets: dict[str, str] = {}
+    earlier: set[str] = set()
     rows = table.rows("folds", only, also)
     for row in rows:
         for dataset in table.columns("folds"):
@@ -145,9 +158,11 @@ def gather(
                 spent = [fold["seconds"] for fold in result["folds"]]
                 seconds.setdefault(row.name, []).extend(spent)
                 budgets[row.name] = _longer(budgets.get(row.name), result["cell"]["budget"])
+                if of_earlier_revision(row, result):
+                    earlier.add(row.name)
     names = [row.name for row in rows if row.name in budgets]
     datasets = [d for d in table.columns("folds") if names and all((n, d) in found for n in names)]
-    return Efficacy(table, names, datasets, found, seconds, budgets)
+    return Efficacy(table, names, datasets, found, seconds, budgets, earlier)
 
 
 def _by_classifier(result: Mapping[str, Any], row: Row) -> dict[str, Figures]:

@@ -1,8 +1,9 @@
 """Tables as Markdown, HTML, LaTeX and CSV.
 
 A figure reads ``mean ± sd (paper's value, difference)``; the best of a column is bold, the second
-underlined, and a dagger marks results of a shortened budget. One seed has no spread; what has fewer
-seeds than the rest is named below the table.
+underlined, a dagger marks results of a shortened budget, and a double one those of an earlier
+revision of a method. One seed has no spread; what has fewer seeds than the rest is named below the
+table.
 """
 
 import csv
@@ -53,29 +54,29 @@ def markdown_table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str
 
 def _markdown(summary: FilledTable) -> str:
     marks = {"best": "**{}**", "second": "<u>{}</u>", "": "{}"}
-    names, cells = _grid(summary, marks, "±", "†")
+    names, cells = _grid(summary, marks, "±", "†", "‡")
     lines = [["method", *names], ["---"] * (len(names) + 1)]
     lines += [[row, *line] for row, line in cells]
     body = "\n".join(f"| {' | '.join(c.replace('|', chr(92) + '|') for c in x)} |" for x in lines)
-    return f"{body}\n{_note(summary, '†')}"
+    return f"{body}\n{_note(summary)}"
 
 
 def _html(summary: FilledTable) -> str:
     marks = {"best": "<b>{}</b>", "second": "<u>{}</u>", "": "{}"}
-    names, cells = _grid(summary, marks, "±", "†")
+    names, cells = _grid(summary, marks, "±", "†", "‡")
     head = "".join(f"<th>{html.escape(name)}</th>" for name in ["method", *names])
     lines = [
         f"<tr><th>{html.escape(row)}</th>{''.join(f'<td>{text}</td>' for text in line)}</tr>"
         for row, line in cells
     ]
     caption = f"<caption>{html.escape(summary.table.title)} ({summary.protocol})</caption>"
-    parts = ["<table>", caption, f"<tr>{head}</tr>", *lines, "</table>", _note(summary, "†")]
+    parts = ["<table>", caption, f"<tr>{head}</tr>", *lines, "</table>", _note(summary)]
     return "\n".join(part for part in parts if part) + "\n"
 
 
 def _latex(summary: FilledTable) -> str:
     marks = {"best": r"\textbf{{{}}}", "second": r"\underline{{{}}}", "": "{}"}
-    names, cells = _grid(summary, marks, r"$\pm$", r"$^\dagger$")
+    names, cells = _grid(summary, marks, r"$\pm$", r"$^\dagger$", r"$^\ddagger$")
     lines = [["Method", *names], *([row, *line] for row, line in cells)]
     escaped = [[lines[0][0], *map(_tex, lines[0][1:])]]
     escaped += [[_tex(line[0]), *line[1:]] for line in lines[1:]]
@@ -119,7 +120,7 @@ FORMATS: dict[Format, Callable[[FilledTable], str]] = {
 
 
 def _grid(
-    summary: FilledTable, marks: dict[str, str], plus_minus: str, dagger: str
+    summary: FilledTable, marks: dict[str, str], plus_minus: str, dagger: str, double: str
 ) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Return the names of all columns and, for each row, its figures as text."""
     keys = [(column, metric) for column in summary.columns for metric in summary.metrics]
@@ -135,12 +136,13 @@ def _grid(
             shown += f" {plus_minus} {entry.sd:.1f}"
         if entry.paper is not None:
             shown += f" ({entry.paper:.1f}, {entry.mean - entry.paper:+.1f})"
-        return shown + (dagger if entry.budget != "full" else "")
+        shown += dagger if entry.budget != "full" else ""
+        return shown + (double if entry.is_earlier else "")
 
     return names, [(row, [text(row, *key) for key in keys]) for row in summary.rows]
 
 
-def _note(summary: FilledTable, dagger: str) -> str:
+def _note(summary: FilledTable) -> str:
     entries = summary.entries
     used = sorted({entry.budget for entry in entries.values() if entry.budget != "full"})
     most = max((entry.seeds for entry in entries.values()), default=0)
@@ -149,7 +151,9 @@ def _note(summary: FilledTable, dagger: str) -> str:
         for (row, column, _), entry in entries.items()
         if entry.seeds < most
     )
-    notes = [f"{dagger} shortened budget: {', '.join(used)}."] if used else []
+    notes = [f"† shortened budget: {', '.join(used)}."] if used else []
+    if any(entry.is_earlier for entry in entries.values()):
+        notes.append("‡ an earlier revision of the method; the present one has not been run yet.")
     notes += [f"Fewer than {most} seeds: {', '.join(fewer)}."] if fewer else []
     return f"\n{' '.join(notes)}\n" if notes else ""
 

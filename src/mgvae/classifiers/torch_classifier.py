@@ -94,9 +94,6 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Balances every epoch anew: a copy is fitted on the training rows (not on those held out),
         and each epoch has new synthetic rows of the smaller classes. ``"repeat"`` repeats real rows
         instead.
-    share : float, default=1.0
-        With a ``sampler``, how large every class becomes at least, as a part of the largest: 1 is
-        balance. :class:`mgvae.BalancedClassifier` around this estimator finds it out.
     synthetic_share : float, default=0.5
         The part of a smaller class's rows in an epoch that ``sampler`` makes. The others are real,
         and never fewer than there are.
@@ -105,6 +102,9 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         a part of the difference between two neighbouring rows of the largest class, and this is
         the largest part. On MNIST 1 helped much where a class had few images
         (`paper/pages/efficacy.md`).
+    share : float, default=1.0
+        With a ``sampler``, how large every class becomes at least, as a part of the largest: 1 is
+        balance. :class:`mgvae.BalancedClassifier` around this estimator finds it out.
     correct : {"none", "priors"}, default="none"
         ``"priors"`` carries probabilities from the shares that the classes have in training, by
         ``sampler`` and weights, back to those of the data. It changes no decision.

@@ -96,7 +96,7 @@ def balance_folder(
             raise ParameterError("--output: images are written to a folder, not to - .")
         check_new_folder(output, source)
         if model is not None:
-            check_output(model, force=force, option="--save-model")
+            check_output(model, force=force, option="--save-model", stdout=False)
         if page is not None:
             check_page(page, force=force, option="--report")
     found = read_folder(source, size)

@@ -210,6 +210,11 @@ def balance_table(
             escape_formulas=escape_formulas,
         )
     if model is not None:
+        sampler.state_.spellings = {
+            name: how
+            for name in source.schema.names
+            if (how := loaded.file.spelling(name).to_plain())
+        }
         sampler.save(model, without_rows=without_rows or None)
     seconds = time.perf_counter() - started
     console.print(

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from mgvae.common.atomic import check_writable
+from mgvae.common.atomic import SpecialFileError, check_writable
 from mgvae.errors import ParameterError
 
 __all__ = ["check_jobs", "check_one_stdout", "check_output", "check_page"]
@@ -14,20 +14,27 @@ def check_jobs(jobs: int | None) -> None:
         raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
 
 
-def check_one_stdout(output: str, *, json: bool) -> None:
-    """Raise if rows and JSON would both go to standard output."""
-    if output == "-" and json:
-        raise ParameterError("--json and --output - would both write to standard output.")
+def check_one_stdout(*, json: bool, **paths: str | None) -> None:
+    """Raise if more than one thing would go to standard output: rows, a page, JSON."""
+    there = [f"--{option} -" for option, path in paths.items() if path == "-"]
+    said = [*(["--json"] if json else []), *there]
+    if len(said) > 1:
+        raise ParameterError(f"{said[0]} and {said[1]} would both write to standard output.")
 
 
-def check_output(path: str, *, force: bool, option: str = "--output") -> None:
-    """Raise if a file could not or may not be written."""
-    if path == "-":
+def check_output(path: str, *, force: bool, option: str = "--output", stdout: bool = True) -> None:
+    """Raise if a file could not or may not be written; ``-`` is none if it is standard output."""
+    if path == "-" and stdout:
         return
+    if path == "-":
+        raise ParameterError(f"{option}: - is standard output; give the name of a file.")
     try:
         check_writable(path)
     except IsADirectoryError:
         raise ParameterError(f"{option}: {path} is a folder; give the name of a file.") from None
+    except SpecialFileError as error:
+        remedy = "give the name of a file" + (", or - for standard output" if stdout else "")
+        raise ParameterError(f"{option}: {path} {error.strerror}; {remedy}.") from None
     except OSError as error:
         raise ParameterError(
             f"{option}: {path} cannot be written: {error.filename}: {error.strerror}."

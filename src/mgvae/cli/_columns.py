@@ -217,6 +217,8 @@ def new_rows(strategy: Any, classes: Mapping[Any, int]) -> dict[Any, int]:
     codes = np.repeat(np.arange(len(classes), dtype=np.int32), list(classes.values()))
     try:
         return rows_to_make(strategy, labels, codes)
+    except ParameterError:
+        raise
     except (ValueError, TypeError) as error:
         if isinstance(strategy, str):
             raise ParameterError(

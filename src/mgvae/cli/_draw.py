@@ -16,7 +16,7 @@ from narwhals import dependencies as of
 from mgvae import files
 from mgvae.cli._model import open_model
 from mgvae.common.atomic import atomic_folder, sweep
-from mgvae.errors import DataError, ParameterError, ResourceError
+from mgvae.errors import DataError, ModelFileError, ParameterError, ResourceError
 
 __all__ = ["Draw", "check_folder", "write_file", "write_folder"]
 
@@ -81,6 +81,16 @@ class Draw:
         plain = label.item() if hasattr(label, "item") else label
         return table.append_column(self.target, pa.array([plain] * table.num_rows))
 
+    def spellings(self) -> dict[str, files.Spelling]:
+        """Return how the file that the model was trained on writes its columns."""
+        try:
+            return {
+                name: files.Spelling.from_plain(how)
+                for name, how in _sampler(self.model).state_.spellings.items()
+            }
+        except DataError as error:
+            raise ModelFileError(f"{self.model} cannot be used: {error}") from error
+
 
 def write_file(draw: Draw, path: str, partition: tuple[int, int] | None = None) -> None:
     """Write the rows, or a part of them, to one file; ``-`` is standard output."""
@@ -88,7 +98,7 @@ def write_file(draw: Draw, path: str, partition: tuple[int, int] | None = None) 
     files.write(
         table,
         path,
-        files.TableFile(table, draw.format),
+        files.TableFile(table, draw.format, spellings=draw.spellings()),
         format=draw.format,
         escape_formulas=draw.escape_formulas,
     )

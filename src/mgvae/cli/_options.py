@@ -25,7 +25,19 @@ __all__ = [
     "Seed",
     "Target",
     "Types",
+    "or_stdout",
 ]
+
+
+def or_stdout(path: str | None) -> str | None:
+    """Return ``-`` for the names that a system has for standard output, and others as they are.
+
+    Examples
+    --------
+    >>> or_stdout("/dev/stdout"), or_stdout("a.csv")
+    ('-', 'a.csv')
+    """
+    return "-" if path in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1") else path
 
 
 def _formats() -> list[str]:

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mgvae.cli import _interrupt
-from mgvae.cli._options import Debug, Force, Formulas, Input, Json, OutputFormat, Quiet, Seed
+from mgvae.cli._options import (
+    Debug,
+    Force,
+    Formulas,
+    Input,
+    Json,
+    OutputFormat,
+    Quiet,
+    Seed,
+    or_stdout,
+)
 from mgvae.cli._reading import AS_FOUND, Reading, takes_reading
 from mgvae.errors import ParameterError
 
@@ -58,6 +68,7 @@ def balance(
             "--output",
             "-o",
             metavar="OUTPUT",
+            callback=or_stdout,
             help="File to write, - is standard output; for images a new folder.",
         ),
     ] = None,
@@ -141,6 +152,7 @@ def balance(
         typer.Option(
             "--report",
             metavar="FILE",
+            callback=or_stdout,
             help="HTML page on how good the new rows are. A second sampler is trained for it.",
         ),
     ] = None,
@@ -322,16 +334,17 @@ def balance(
     if not dry_run:
         if output is None:
             raise ParameterError("--output: say where to write, or add --dry-run.")
-        check_one_stdout(output, json=json)
+        check_one_stdout(output=output, report=page, json=json)
         check_output(output, force=force)
         if model is not None:
-            check_output(model, force=force, option="--save-model")
+            check_output(model, force=force, option="--save-model", stdout=False)
         if page is not None:
             check_page(page, force=force, option="--report")
     write_as = find_output_format(output or "-", output_format)
     with one_line_warnings(quiet):
         loaded = load(source, target, reading)
-        console = Console(stderr=output == "-", quiet=quiet or json, highlight=False, markup=False)
+        stderr = "-" in (output, page)
+        console = Console(stderr=stderr, quiet=quiet or json, highlight=False, markup=False)
         constraints = _constraints(keep, no_relations)
         trains = (
             preset, generation, temperature, rejection, pretrain_steps, finetune_steps, device,

@@ -5,11 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mgvae.cli._options import Debug, Force, Input, Json, Quiet
+from mgvae.cli._options import Debug, Force, Input, Json, Quiet, or_stdout
 from mgvae.cli._reading import AS_FOUND, Reading, takes_reading
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
+    from rich.text import Text
 
     from mgvae.compare import Comparison
 
@@ -74,7 +77,8 @@ def compare(
     ] = None,
     jobs: Annotated[int, typer.Option(metavar="N", help="Cells at once, one thread each.")] = 1,
     page: Annotated[
-        str | None, typer.Option("--report", metavar="FILE", help="HTML page to write.")
+        str | None,
+        typer.Option("--report", metavar="FILE", callback=or_stdout, help="HTML page to write."),
     ] = None,
     results: Annotated[
         Path | None,
@@ -99,7 +103,7 @@ def compare(
     from rich.progress import Progress
 
     from mgvae import compare as library
-    from mgvae.cli._checks import check_jobs, check_page
+    from mgvae.cli._checks import check_jobs, check_one_stdout, check_page
     from mgvae.cli._columns import check_columns
     from mgvae.cli._judged import write_page
     from mgvae.cli._load import load
@@ -107,6 +111,7 @@ def compare(
     from mgvae.cli._warnings import one_line_warnings
 
     check_jobs(jobs)
+    check_one_stdout(report=page, json=json)
     if page is not None:
         check_page(page, force=force, option="--report")
     loaded = load(source, target, reading)
@@ -140,7 +145,8 @@ def compare(
         write_page(found.to_html(), page)
     if json:
         print_json(found.as_dict())
-    _show(found, Console(quiet=quiet or json, highlight=False, markup=False))
+    stderr = page == "-"
+    _show(found, Console(stderr=stderr, quiet=quiet or json, highlight=False, markup=False))
 
 
 def _codes(column: Any) -> Any:
@@ -148,6 +154,44 @@ def _codes(column: Any) -> Any:
     import pyarrow.compute as pc
 
     return pc.fill_null(column.combine_chunks().dictionary_encode().indices, -1).to_numpy()
+
+
+def _columns(found: "Comparison", model: str) -> "dict[str, list[Text]]":
+    """Return the columns of figures by their titles, a cell for each method."""
+    from rich.text import Text
+
+    methods = list(found.scores[model])
+    columns = {
+        title: [
+            Text(
+                f"{found.mean(model, method, metric):.3f}",
+                "bold" if found.best(model, metric) == method else "",
+            )
+            for method in methods
+        ]
+        for metric, title in _SHORT.items()
+    }
+    steady = found.stability.get(model, {})
+    if steady:
+        columns["spread"] = [Text(f"{steady[m]:.3f}" if m in steady else "") for m in methods]
+    columns["s"] = [Text(f"{found.mean(model, m, 'seconds'):.2f}") for m in methods]
+    return columns
+
+
+def _side_by_side(
+    columns: "dict[str, list[Text]]", width: int
+) -> "Iterator[dict[str, list[Text]]]":
+    """Divide columns into groups that fit into a width beside the names of the methods."""
+    group: dict[str, list[Text]] = {}
+    left = width
+    for title, cells in columns.items():
+        needed = 1 + max(len(title), *map(len, cells))
+        if group and needed > left:
+            yield group
+            group, left = {}, width
+        group[title] = cells
+        left -= needed
+    yield group
 
 
 def _show(found: "Comparison", console: "Console") -> None:
@@ -160,23 +204,15 @@ def _show(found: "Comparison", console: "Console") -> None:
 
     for model, methods in found.scores.items():
         console.print(f"{printable(model)}, {found.repeats} x {found.folds} folds")
-        table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
-        table.add_column("method", overflow="fold")
-        steady = found.stability.get(model, {})
-        for title in (*_SHORT.values(), *(["spread"] if steady else []), "s"):
-            table.add_column(title, justify="right", no_wrap=True)
-        for method in methods:
-            cells = []
-            for metric in _SHORT:
-                best = found.best(model, metric) == method
-                cells.append(
-                    Text(f"{found.mean(model, method, metric):.3f}", "bold" if best else "")
-                )
-            if steady:
-                cells.append(Text(f"{steady[method]:.3f}" if method in steady else ""))
-            seconds = f"{found.mean(model, method, 'seconds'):.2f}"
-            table.add_row(Text(printable(method)), *cells, seconds)
-        console.print(table)
+        names = [printable(method) for method in methods]
+        for columns in _side_by_side(_columns(found, model), console.width - max(map(len, names))):
+            table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1, 0, 0))
+            table.add_column("method", no_wrap=True)
+            for title in columns:
+                table.add_column(title, justify="right", no_wrap=True)
+            for row in zip(map(Text, names), *columns.values(), strict=True):
+                table.add_row(*row)
+            console.print(table)
         say(console, found.verdicts[model])
         advice = found.recommendations[model]
         say(console, f"{advice.title}. {advice.why}")

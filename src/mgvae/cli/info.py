@@ -52,6 +52,7 @@ def info(
         report = summary.as_dict()
         del report["dropped"], report["target"]
         report |= {"generates": generates, "settings": store_settings(sampler.get_params())}
+        report |= {"resolved_settings": resolved_settings(sampler)}
         report |= {"rows_that_can_be_worked_out": holds}
         report |= {"created": found.created, "versions": dict(found.versions)}
         print_json({"model": type(sampler).__name__} | report)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mgvae.cli._options import Debug, Force, Input, Json, Quiet
+from mgvae.cli._options import Debug, Force, Input, Json, Quiet, or_stdout
 from mgvae.cli._reading import AS_FOUND, Reading, takes_reading
 from mgvae.errors import DataError, ParameterError
 
@@ -43,7 +43,10 @@ def report(
         str, typer.Option("--target", "-t", metavar="COLUMN", help="Column that holds the class.")
     ],
     output: Annotated[
-        str | None, typer.Option("--output", "-o", metavar="FILE", help="HTML page to write.")
+        str | None,
+        typer.Option(
+            "--output", "-o", metavar="FILE", callback=or_stdout, help="HTML page to write."
+        ),
     ] = None,
     held_out: Annotated[
         str | None,
@@ -78,7 +81,7 @@ def report(
     """
     from rich.console import Console
 
-    from mgvae.cli._checks import check_page
+    from mgvae.cli._checks import check_one_stdout, check_page
     from mgvae.cli._judged import tell
     from mgvae.cli._load import load
     from mgvae.cli._output import print_json
@@ -87,6 +90,7 @@ def report(
 
     if output is None and not json:
         raise ParameterError("--output: say where to write the page, or add --json.")
+    check_one_stdout(output=output, json=json)
     if output is not None:
         check_page(output, force=force, option="--output")
     with one_line_warnings(quiet or json):
@@ -108,7 +112,11 @@ def report(
                 random_state=seed,
             )
             found.append(judged)
-    found = tell(found, output, Console(quiet=quiet or json, highlight=False, markup=False))
+    found = tell(
+        found,
+        output,
+        Console(stderr=output == "-", quiet=quiet or json, highlight=False, markup=False),
+    )
     if json:
         print_json(
             found[0].as_dict()

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from mgvae.cli._model import Model
-from mgvae.cli._options import Debug, Force, Formulas, Json, OutputFormat, Quiet, Seed
+from mgvae.cli._options import Debug, Force, Formulas, Json, OutputFormat, Quiet, Seed, or_stdout
 from mgvae.errors import ParameterError
 
 __all__ = ["EXAMPLES", "sample"]
@@ -30,6 +30,7 @@ def sample(
             "--output",
             "-o",
             metavar="OUTPUT",
+            callback=or_stdout,
             help="File to write, or folder with --partitions; - is standard output.",
         ),
     ],
@@ -74,7 +75,7 @@ def sample(
     if partitions is None:
         if jobs != 1:
             raise ParameterError("--jobs is for --partitions: one file is written by one process.")
-        check_one_stdout(output, json=json)
+        check_one_stdout(output=output, json=json)
         check_output(output, force=force)
     else:
         if partitions > rows:

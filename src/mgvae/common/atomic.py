@@ -28,6 +28,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 __all__ = [
+    "SpecialFileError",
     "atomic_folder",
     "atomic_write",
     "check_writable",
@@ -40,6 +41,11 @@ __all__ = [
     "write_stdout",
 ]
 
+
+class SpecialFileError(OSError):
+    """A pipe, a socket or a device stands where a file should be written."""
+
+
 unfinished: set[Path] = set()
 """Files and folders that this process is about to finish, or to remove."""
 
@@ -49,7 +55,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Open a file for writing that takes its place only when the block ends without an error.
 
     A symbolic link is followed and stays a link; the permissions of a file that is replaced are
-    kept. A device or a pipe (``/dev/null``) cannot be replaced and is written to as it is.
+    kept. ``/dev/null`` is written to as it is; other devices, pipes and sockets are refused.
 
     Parameters
     ----------
@@ -73,9 +79,9 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     b'whole'
     """
     target = Path(os.path.realpath(path))
-    mode = _mode(target)
-    if mode is not None and not stat.S_ISREG(mode):
-        with _named(target), target.open("wb") as file:
+    mode = _file_mode(target)
+    if mode is not None and stat.S_ISCHR(mode):  # /dev/null
+        with target.open("wb") as file:
             yield file
         return
     with _named(target), _beside(target) as beside:
@@ -218,10 +224,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     FileNotFoundError: [Errno 2] No such file or directory: '...no/such/folder'
     """
     target = Path(os.path.realpath(path))
-    mode = _mode(target)
-    if mode is not None and stat.S_ISDIR(mode):
-        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
-    if mode is not None and not stat.S_ISREG(mode):
+    mode = _file_mode(target)
+    if mode is not None and stat.S_ISCHR(mode):  # /dev/null
         return
     folder = target.parent
     if not folder.is_dir():
@@ -250,12 +254,20 @@ _BINARY = getattr(os, "O_BINARY", 0)  # Windows would change line ends without i
 _SYNCABLE = os.O_RDWR if os.name == "nt" else os.O_RDONLY
 
 
-def _mode(path: Path) -> int | None:
-    """Return what kind of file is there and its permissions; None when there is none."""
+def _file_mode(path: Path) -> int | None:
+    """Return the kind and the permissions of a file; None when there is none.
+
+    A pipe may make its writer wait for ever, and a device is nothing to be replaced.
+    """
     try:
-        return path.stat().st_mode
+        found = path.stat()
     except FileNotFoundError:
         return None
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(found.st_mode) and not os.path.samestat(found, os.stat(os.devnull)):
+        raise SpecialFileError(errno.EINVAL, "is a pipe, a socket or a device", str(path))
+    return found.st_mode
 
 
 def sync_tree(folder: Path) -> None:

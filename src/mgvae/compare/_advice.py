@@ -7,7 +7,7 @@ import numpy as np
 from mgvae.compare._gains import JUDGED, Scores, gain, mean_rank
 from mgvae.compare._methods import BASELINE
 from mgvae.compare._scores import METRICS
-from mgvae.experiments.judging import holm
+from mgvae.experiments.judging import holm, paired_difference
 
 __all__ = ["Recommendation", "recommend"]
 
@@ -99,7 +99,8 @@ def recommend(model: str, scores: Scores, folds: int) -> Recommendation:
     ROC AUC or log loss, beyond the luck of the splits (p < 0.05 by the corrected t-test, raised by
     Holm's rule over methods and figures), and worse in none of them. Of several, the one with the
     best mean rank over the four is taken. If there is none, a tuned threshold is recommended where
-    its GM is better than that of doing nothing, else nothing.
+    its GM is better than that of doing nothing, else nothing. Where ROC AUC is not shown to exceed
+    0.5, GM is no evidence: a coin has a GM of 0.5, and always saying the largest class one of 0.
 
     Parameters
     ----------
@@ -138,6 +139,14 @@ def recommend(model: str, scores: Scores, folds: int) -> Recommendation:
         return Recommendation(
             chosen, f"{chosen} is better than a tuned threshold: {said}.", _python(chosen, model)
         )
+    areas = scores[BASELINE]["roc_auc"]
+    learned = paired_difference(areas, [0.5] * len(areas), folds)
+    if learned.mean <= 0 or learned.p_value >= _LEVEL:
+        why = (
+            f"Nothing helps: with a ROC AUC of {np.mean(areas):.3f}, the classifier is not shown "
+            "to tell the classes apart better than chance."
+        )
+        return Recommendation("nothing", why, _python("nothing", model))
     tuned = gain(scores, BASELINE, "nothing", "gm", folds)
     if tuned.mean > 0 and tuned.p_value < _LEVEL:
         why = (

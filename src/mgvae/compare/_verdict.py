@@ -46,14 +46,15 @@ def verdict(scores: Scores, folds: int) -> str:
     alone = change(scores, first, "nothing", "gm", folds)
     sentences = [
         f"{first} {_moves(alone, n)} over doing nothing; tuning the threshold alone "
-        f"{_moves(tuned, n, 'it')}. {_judgement(scores, first, significant[first], folds)}"
+        f"{_moves(tuned, n, 'it')}.",
+        _judgement(scores, first, significant[first], folds),
     ]
     if best != first:
         alone = change(scores, best, "nothing", "gm", folds)
-        sentences.append(
-            f"The best of the methods that make rows is {best}, which {_moves(alone, n)}. "
-            f"{_judgement(scores, best, significant[best], folds)}"
-        )
+        judged = _judgement(scores, best, significant[best], folds)
+        named = f"The best of the methods that make rows is {best}, which {_moves(alone, n)}."
+        # one judgement of both is said once
+        sentences[1:] = [named, judged] if judged == sentences[1] else [sentences[1], named, judged]
     others = [metric for metric in JUDGED if metric != "gm" and metric in scores[best]]
     changes = [
         f"{METRICS[m]} by {_plus_minus(change(scores, best, 'nothing', m, folds), n)}"

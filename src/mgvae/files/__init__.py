@@ -4,7 +4,7 @@ What was read from a text file can be written back character by character, and n
 the old ones.
 """
 
-from mgvae.files._cells import MISSING, Spelling, is_binary
+from mgvae.files._cells import MISSING, is_binary
 from mgvae.files._formats import (
     EXTENSIONS,
     check_types,
@@ -16,6 +16,7 @@ from mgvae.files._formats import (
 )
 from mgvae.files._observe import observe_columns
 from mgvae.files._source import Source, open_source
+from mgvae.files._spelling import Spelling
 from mgvae.files._table import Format, Layout, TableFile
 
 __all__ = [

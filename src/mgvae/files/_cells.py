@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mgvae.errors import DataError, Setting
+from mgvae.files._spelling import FLAGS, Spelling
 
 __all__ = [
     "MISSING",
-    "Spelling",
     "TextColumn",
     "check_text",
     "is_binary",
@@ -51,44 +51,6 @@ _GROUP = r"^([+-]?\d+)(\d{3})((?:,\d{3})*(?:\.\d*)?)$"  # the last three digits 
 _GROUPS = 6  # commas that a whole number of 64 bits can have
 _DAY = r"^(?:\d{4}[/.]\d{1,2}[/.]\d{1,2}|\d{1,2}[/.]\d{1,2}[/.]\d{4})$"
 _DAY_FORMATS = ("%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y")
-_FLAGS = (("false", "true"), ("False", "True"), ("FALSE", "TRUE"))
-
-
-@dataclass(frozen=True, slots=True)
-class Spelling:
-    """How the values of one column are written as text.
-
-    Parameters
-    ----------
-    prefix : str
-        White space before every cell, as in ``39, State-gov``.
-    missing : str or None
-        A missing cell; None when the column had no such cell, or several kinds of them.
-    decimals : int or None
-        Digits after the decimal mark, when all cells have equally many.
-    point : bool
-        Whether whole numbers are written ``5.0`` rather than ``5``.
-    mark : str
-        The decimal mark, a point or a comma.
-    flags : (str, str) or None
-        False and true.
-    date : str or None
-        Format of dates and times, as for ``strftime``.
-    unit : (str, str)
-        What stands before and after every number, as in ``$759`` or ``74%``.
-    grouped : bool
-        Whether a comma stands before every three digits, as in ``$1,759``.
-    """
-
-    prefix: str = ""
-    missing: str | None = None
-    decimals: int | None = None
-    point: bool = False
-    mark: str = "."
-    flags: tuple[str, str] | None = None
-    date: str | None = None
-    unit: tuple[str, str] = ("", "")
-    grouped: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,7 +351,7 @@ def _with_unit(
 
 
 def _flag(words: pa.Array) -> _Reading | None:
-    for flags in _FLAGS:
+    for flags in FLAGS:
         if pc.all(pc.is_in(words, value_set=pa.array(flags))).as_py():
             return pc.equal(words, flags[1]), Spelling(flags=flags)
     return None

@@ -8,7 +8,8 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mgvae.files._cells import Spelling, spell
+from mgvae.files._cells import spell
+from mgvae.files._spelling import Spelling
 from mgvae.files._table import Layout, TableFile
 
 __all__ = ["write_csv"]

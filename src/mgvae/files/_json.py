@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mgvae.errors import DataError, Setting
-from mgvae.files._cells import Spelling, is_binary, read_dates, spell
+from mgvae.files._cells import is_binary, read_dates, spell
+from mgvae.files._spelling import Spelling
 from mgvae.files._table import TableFile
 from mgvae.files._text import as_utf8
 

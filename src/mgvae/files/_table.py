@@ -6,7 +6,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-from mgvae.files._cells import Spelling
+from mgvae.files._spelling import Spelling
 
 __all__ = ["Format", "Layout", "TableFile"]
 

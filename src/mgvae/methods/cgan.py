@@ -31,7 +31,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -104,6 +104,7 @@ class ConditionalGAN:
     """The conditional GAN on encoded rows."""
 
     settings: CGANSettings
+    convolutions: ClassVar[str] = "dcgan"
 
     def learn(self, job: Job) -> Learned:
         """Let the two networks play on all classes, and look whether a class has collapsed."""

@@ -15,7 +15,7 @@ does well without heeding :math:`y`. With ``balanced``, every batch has all clas
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import torch
@@ -84,6 +84,7 @@ class ConditionalVAE:
     """The conditional VAE on encoded rows."""
 
     settings: CVAESettings
+    convolutions: ClassVar[str] = "cnn"
 
     def learn(self, job: Job) -> Learned:
         """Learn all classes at once."""

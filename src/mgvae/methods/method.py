@@ -6,7 +6,7 @@ made of its settings, which are complete: no value is ``"auto"`` any more.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 import torch
@@ -224,17 +224,20 @@ class Learned:
         By class code.
     history : sequence of History
         What happened in training.
-    attributes : mapping
-        What else the fitted sampler shall have, by name.
+    ewc_weights : mapping of str to float
+        The weight of the penalty that each class was learned with, by its name, where there is one.
     """
 
     generators: Mapping[int, RowGenerator]
     history: Sequence[History]
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    ewc_weights: Mapping[str, float] = field(default_factory=dict)
 
 
 class Method(Protocol):
     """An algorithm with its settings."""
+
+    convolutions: ClassVar[str]
+    """The network that ``"auto"`` stands for where images are not small."""
 
     @property
     def settings(self) -> Any:

@@ -359,11 +359,11 @@ class GenerativeSampler(Saving, Showing, BaseOverSampler):  # type: ignore[misc]
         trained = [self.classes_[code] for code in self.state_.generators]
         if label is None and len(trained) == 1:
             return next(iter(self.state_.generators))
-        for known in trained:
-            if known == label:
-                return int(np.flatnonzero(self.classes_ == label)[0])
+        for code, known in zip(self.state_.generators, trained, strict=True):
+            if _equal(known, label):
+                return code
         raise ParameterError(
-            f"label={label!r} is not a class that this sampler generates; it generates "
+            f"label={label!r:.60} is not a class that this sampler generates; it generates "
             f"{[str(known) for known in trained]}. A class is learned when sampling_strategy asks "
             "for new rows of it."
         )
@@ -377,6 +377,13 @@ class GenerativeSampler(Saving, Showing, BaseOverSampler):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.non_deterministic = self.random_state is None
         return tags
+
+
+def _equal(known: Any, label: Any) -> bool:
+    try:
+        return bool(known == label)
+    except (TypeError, ValueError, OverflowError):  # arrays, pandas.NA, numbers of any size
+        return False
 
 
 def _read_number(n: Any) -> int:

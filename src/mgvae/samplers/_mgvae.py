@@ -25,7 +25,8 @@ from mgvae.samplers._constraints import Constraints, texts_of
 from mgvae.samplers._in_memory import InMemory
 from mgvae.samplers._recipes import MGVAE_DEFAULTS, RECIPES, defaults_of, family_of
 from mgvae.samplers._way import look, make_job
-from mgvae.training import Callback
+from mgvae.storage import FittedState
+from mgvae.training import Callback, History
 
 __all__ = ["MGVAE"]
 
@@ -396,6 +397,11 @@ class MGVAE(GenerativeSampler):
         job = make_job(self, given, seen)
         with threads(self.n_threads):
             return make_plan(method, job, None if minutes is None else 60.0 * minutes)
+
+    def set_state(self, state: FittedState, history: dict[str, History]) -> None:
+        """Become fitted."""
+        super().set_state(state, history)
+        self.ewc_weights_ = dict(state.ewc_weights)
 
     def workers(self) -> Workers:
         """Return who computes."""

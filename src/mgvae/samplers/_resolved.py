@@ -47,13 +47,15 @@ def _found(sampler: Any, given: dict[str, Any]) -> dict[str, Any]:
     found = {name: value for name, value in method.items() if name in given}
     found["device"] = str(resolve_device(sampler.device))
     if found.get("network") == "auto":
-        found["network"] = "mlp" if is_small(state.samples.shape) else "cnn"
+        found["network"] = "mlp" if is_small(state.samples.shape) else state.method.convolutions
     rates = [method.get(f"{stage}_learning_rate") for stage in ("pretrain", "finetune")]
     if "learning_rate" in given and None not in rates:
         found["learning_rate"] = str(tuple(rates))
     weights = getattr(sampler, "ewc_weights_", None)
     if weights:
-        found["ewc_weight"] = ", ".join(f"{name}: {weight:g}" for name, weight in weights.items())
+        found["ewc_weight"] = ", ".join(
+            f"{weight:g} for class {name}" for name, weight in weights.items()
+        )
     if isinstance(given["sampling_strategy"], str):
         found["sampling_strategy"] = str(
             {str(label): int(n) for label, n in sampler.sampling_strategy_.items()}

@@ -14,6 +14,7 @@ Each fact is found once, in :func:`look`, and handed on as :class:`Seen`.
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
@@ -25,7 +26,7 @@ from mgvae.codec.samples import Samples, open_samples
 from mgvae.common.progress import progress_bars
 from mgvae.common.rows import EncodedRows, MemoryRows
 from mgvae.common.runtime import enough_memory, resolve_device, seed_sequence, threads
-from mgvae.errors import MGVAEWarning, Setting
+from mgvae.errors import MGVAEWarning, ParameterError, Setting
 from mgvae.methods.method import SMALLER, DataLayout, Job, Learned, Unvaried
 from mgvae.methods.mgvae.together import outer_team
 from mgvae.samplers._checkpoint import open_checkpoint
@@ -134,12 +135,11 @@ def learn(sampler: "GenerativeSampler", given: Given, seen: Seen) -> np.random.S
         generators=dict(learned.generators),
         later=for_later,
         predicates=predicates_of(sampler.constraints),
+        ewc_weights=learned.ewc_weights,
     )
     none = np.empty((0, seen.samples.codec.width), np.float32)
     state.template = seen.samples.only(seen.example, state.decode(none, for_later))
     sampler.set_state(state, {history.stage: history for history in learned.history})
-    for name, value in learned.attributes.items():
-        setattr(sampler, name, value)
     seen.samples.validate(sampler, given.sample, reset=True)
     return for_resampling
 
@@ -207,5 +207,34 @@ def rows_to_make(strategy: Any, classes: NDArray[Any], codes: NDArray[Any]) -> d
             check_sampling_strategy(strategy, classes, kind)  # raises, and names the label
         labels |= {place[label]: label for label in strategy}
         strategy = {place[label]: n for label, n in strategy.items()}
-    wanted = check_sampling_strategy(strategy, codes, kind)
+    try:
+        wanted = check_sampling_strategy(strategy, codes, kind)
+    except ValueError:
+        _refuse_fewer(strategy, labels, np.bincount(codes, minlength=len(classes)))
+        raise
     return {labels[int(code)]: int(n) for code, n in wanted.items()}
+
+
+def _refuse_fewer(strategy: Any, labels: Mapping[int, Any], counts: NDArray[Any]) -> None:
+    """Raise, in our words, if a strategy asks for fewer rows than a class has, or is no ratio."""
+    if isinstance(strategy, Mapping):
+        for code, n in strategy.items():
+            if n < counts[code]:
+                raise ParameterError(
+                    Setting("sampling_strategy"),
+                    f": class {str(labels[code])!r} shall have {n} rows and has {counts[code]}. "
+                    f"Rows are only added: ask for at least {counts[code]}, or leave it out.",
+                )
+    elif isinstance(strategy, Real) and 0 < float(strategy) <= 1:
+        if len(counts) > 2:
+            raise ParameterError(
+                Setting("sampling_strategy", strategy),
+                f": a ratio is for two classes, and there are {len(counts)}. Say how many rows "
+                "each class shall have.",
+            )
+        few, many = sorted(counts.tolist())
+        raise ParameterError(
+            Setting("sampling_strategy", strategy),
+            f": the smaller class has {few} rows to {many} already, a ratio of {few / many:.3g}. "
+            "Rows are only added: say a larger ratio, of at most 1.",
+        )

@@ -9,7 +9,7 @@ import copy
 import datetime as dt
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
@@ -124,6 +124,10 @@ def _revive(file: ModelFile, classes: Classes) -> Revived:
     state = _state(samples, empty, method, Fields(given.take("classes", dict), "the classes"))
     _set_random(state, Fields(given.take("random", dict), "the random state"))
     _set_generators(state, given.take("generators", list), tensors)
+    if "ewc_weights" in given.data:
+        state.ewc_weights = _weights(given.take("ewc_weights", dict), state.layout.names)
+    if "spellings" in given.data:
+        state.spellings = _spellings(given.take("spellings", dict))
     sampler.set_state(state, {})
     _set_columns(sampler, samples)
     created = dt.datetime.fromisoformat(given.take("created", str)).isoformat()
@@ -297,6 +301,22 @@ def _filled(
         _refuse("its tensors are not those of the networks that it describes")
     model.load_state_dict(tensors, assign=True)
     return model.eval().requires_grad_(False)
+
+
+def _weights(given: dict[str, Any], names: Collection[str]) -> dict[str, float]:
+    """Return the weights of the penalty by class."""
+    fields = Fields(given, "the weights of the penalty")
+    found = {name: fields.take(name, float) for name in given}
+    for name, weight in found.items():
+        if name not in names or weight < 0:
+            fields.refuse(name, weight)
+    return found
+
+
+def _spellings(given: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return how cells of columns are written; what it means is checked by whoever writes them."""
+    fields = Fields(given, "the spellings")
+    return {name: fields.take(name, dict) for name in given}
 
 
 def _by_owner(tensors: Mapping[str, Tensor]) -> dict[tuple[str, str], dict[str, Tensor]]:

@@ -1,7 +1,7 @@
 """What a fitted sampler is: all that it needs to make more rows."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,11 @@ class FittedState:
     predicates : sequence of callable
         What new rows shall be, besides the codec's relations: from rows in the user's container to
         an array of booleans. A model file does not hold them.
+    ewc_weights : mapping of str to float
+        The penalty's weight that each class was learned with, where there is one.
+    spellings : mapping of str to mapping
+        How the file that the rows came from writes the cells of a column, as plain data: see
+        :meth:`mgvae.files.Spelling.to_plain`. Columns that are not named are written plainly.
     """
 
     samples: Samples
@@ -56,6 +61,8 @@ class FittedState:
     later: np.random.SeedSequence
     n_later: int = 0
     predicates: Sequence[Callable[[Any], Any]] = ()
+    ewc_weights: Mapping[str, float] = field(default_factory=dict)
+    spellings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @property
     def n_resampled(self) -> int:

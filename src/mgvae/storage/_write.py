@@ -126,6 +126,10 @@ def pack(sampler: Sampler, *, without_rows: bool = False) -> ModelFile:
         "generators": generators,
         "random": _random(state),
     }
+    if state.ewc_weights:
+        metadata["ewc_weights"] = {k: float(w) for k, w in state.ewc_weights.items()}
+    if state.spellings:
+        metadata["spellings"] = {name: dict(how) for name, how in state.spellings.items()}
     return ModelFile(metadata, tensors)
 
 

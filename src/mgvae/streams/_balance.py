@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+from mgvae.common.atomic import check_writable
 from mgvae.common.disk import working_folder
 from mgvae.errors import DataError, ParameterError
 from mgvae.files import Source, open_source, write_parquet
@@ -89,6 +90,8 @@ def balance_dataset(
     True
     """
     sampler = MGVAE() if sampler is None else sampler
+    if os.fspath(output) != "-":
+        check_writable(output)
     with working_folder(folder) as room:
         rows = open_source(source, room)
         _check_columns(rows, target, mark)

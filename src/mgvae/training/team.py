@@ -17,6 +17,7 @@ over the processes, each of which has used it.
 Lightning Fabric joins the processes; it is imported only here, and only when it is asked for.
 """
 
+import atexit
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -57,7 +58,17 @@ def join_torchrun(kind: str) -> "Team":
     from lightning_fabric.plugins.environments import TorchElasticEnvironment
 
     here, everywhere = int(os.environ["LOCAL_WORLD_SIZE"]), int(os.environ["WORLD_SIZE"])
-    return Team(make_fabric(kind, here, everywhere // here, TorchElasticEnvironment()))
+    was_joined = distributed.is_initialized()
+    team = Team(make_fabric(kind, here, everywhere // here, TorchElasticEnvironment()))
+    if not was_joined:
+        atexit.register(_leave)
+    return team
+
+
+def _leave() -> None:
+    """Leave the other processes: with its threads still running, the interpreter may abort."""
+    if distributed.is_initialized():
+        distributed.destroy_process_group()
 
 
 def check_installed() -> None:

@@ -33,7 +33,9 @@ def build_labels(y: Any, labels: Any) -> Any:
         arrays = [build_labels(a, c) for a, c in zip(y.columns, columns, strict=True)]
         return pa.Table.from_arrays(arrays, schema=y.schema)
     if types.is_dictionary(y.type):
-        return pa.array(labels.tolist(), y.type.value_type).cast(y.type)
+        new = pa.array(labels.tolist(), y.type.value_type).dictionary_encode()
+        codes = new.indices.cast(y.type.index_type)
+        return pa.DictionaryArray.from_arrays(codes, new.dictionary, ordered=y.type.ordered)
     return pa.array(labels.tolist(), y.type)
 
 

@@ -333,9 +333,10 @@ def _eliminate(
     if len(columns) < 2:
         return
     raw = np.stack([block.tokens(j)[rows] for j in columns], 1)
-    mean, spread = raw.mean(axis=0), raw.std(axis=0)
-    scaled = (raw - mean) / spread
-    if not np.isfinite(scaled).all():  # numbers near the largest double
+    with np.errstate(all="ignore"):  # numbers near the largest and the smallest double
+        mean, spread = raw.mean(axis=0), raw.std(axis=0)
+        scaled = (raw - mean) / spread
+    if not np.isfinite(scaled).all():
         return
     rng = np.random.default_rng(0)  # any directions serve
     sums = rng.normal(size=(len(columns) + 8, len(raw))) @ scaled / np.sqrt(len(raw))

@@ -9,6 +9,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from torch import Tensor, nn
@@ -40,6 +41,7 @@ class MajorityGuided:
     """The majority-guided VAE on encoded rows."""
 
     settings: MGVAESettings
+    convolutions: ClassVar[str] = "cnn"
 
     def learn(self, job: Job) -> Learned:
         """Learn the majority and every minority class, and collect what they generate from."""
@@ -64,7 +66,7 @@ class MajorityGuided:
                 for code, model in models.items()
             },
             history=[*found.pretrained.history, *(tuned.history for tuned in found.tuned)],
-            attributes={"ewc_weights_": weights},
+            ewc_weights=weights,
         )
 
     def learn_models(self, job: Job, seeds: Sequence[np.random.SeedSequence]) -> Models:
