@@ -15,8 +15,8 @@ what failed, and what was over a lower limit; ``--again`` does all that is selec
 of a cell counts.
 
 Seconds are processor seconds of fit and sampling on one thread. Importing the peer does not count,
-but what it loads only at its first fit does (of MGVAE 0.7 s, parts of torch). Memory is the peak of
-the process, imports and the table included. A peer that is still busy after ``--limit``
+but what it loads only at its first fit does (MGVAE and others load parts of torch then). Memory is
+the peak of the process, imports and the table included. A peer that is still busy after ``--limit``
 seconds (15 minutes) is stopped and noted as over the limit; it has no scores.
 
 The package ctgan (CTGAN, TVAE) has a licence that is not open, so it is no dependency of anything.
