@@ -93,6 +93,7 @@ def test_rows_of_translations_are_not_recovered(recovery):
         assert beyond_chance(recovery, side) > 0.001
 
 
+@pytest.mark.long
 def test_ten_joint_sums_would_give_categories_away(categories):
     """The attack finds what it looks for: sums with the same weights for all columns."""
     n = 80
