@@ -25,7 +25,7 @@ from mgvae_paper.tables import find_table, table_names
 __all__ = ["Point", "Spread", "draw_spreads", "gather_spreads", "spread_table"]
 
 _METRIC = "b_acc"
-_COLOURS = ("#1b6ca8", "#2a9d8f", "#e9a03b", "#c8553d")  # of the weights, the smallest first
+_COLOURS = ("#1b6ca8", "#2a9d8f", "#e9a03b", "#c8553d", "#6a4c93")  # of the weights, the smallest first
 _NAMES = {
     "ewc_weight": "weight {}",
     "finetune_steps": "{}",
