@@ -239,7 +239,8 @@ class TestKilledProcesses:
             assert process.poll() is None
             time.sleep(0.01)
         done = read_file(state).metadata["done"]
-        process.send_signal(signal.SIGINT)  # long before the next second is over
+        time.sleep(0.3)  # for some steps more than the state has; the next one is kept after 1 s
+        process.send_signal(signal.SIGINT)
         assert process.wait(timeout=20) == 130
         assert read_file(state).metadata["done"] > done
         assert not out.exists()
