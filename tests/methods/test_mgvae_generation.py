@@ -16,7 +16,14 @@ from mgvae.codec import Span
 from mgvae.common.rows import MemoryRows
 from mgvae.common.runtime import torch_generator
 from mgvae.errors import ParameterError
-from mgvae.methods.mgvae.bridge import build_bridge, choose_guides, cross, nearest
+from mgvae.methods.mgvae.bridge import (
+    Sums,
+    build_bridge,
+    choose_guides,
+    cross,
+    guides_to_store,
+    nearest,
+)
 from mgvae.methods.mgvae.generation import BLUR, draw_anchors, exemplars_near, plausibility
 from mgvae.methods.mgvae.generators import Manner, Translator
 from mgvae.methods.mgvae.weight import choose_ewc_weight
@@ -26,6 +33,7 @@ from mgvae.model.prior import responsibilities
 from mgvae.model.vae import VAE
 from mgvae.networks import mlp_bodies
 from tests.expert import expert
+from tests.stored import with_stored_guides
 
 SHORT = {"pretrain_steps": 60, "finetune_steps": 40}
 MODES = ("translate", "responsibility", "bridge")
@@ -106,19 +114,23 @@ def a_bridge(vae, rows, minority, majority, seed=0):
     """The bridge of a model that has learned the majority too, and its guides."""
     held, seeds = MemoryRows(rows), np.random.SeedSequence(seed)
     guides = choose_guides(vae, held, majority, SPANS, seeds)
-    return build_bridge(vae, held, minority, guides, SPANS, seeds), guides
+    return build_bridge(vae, held, minority, guides, SPANS), guides
 
 
-def test_bridge_is_its_formula():
+@pytest.mark.parametrize("stored", [False, True])
+def test_bridge_is_its_formula(stored):
     vae, rows = small_vae(), rows_of(40, 1)
     minority, majority = np.arange(6), np.arange(6, 40)
     bridge, _ = a_bridge(vae, rows, minority, majority)
+    if stored:
+        centres, sums = guides_to_store(vae, bridge)
+        bridge = replace(bridge, centres=centres, differences=Sums(sums))
     anchors, guides = np.array([0, 5, 3]), np.array([2, 0, len(bridge.centres) - 1])
     made = cross(vae, bridge, anchors, guides, np.random.SeedSequence(7), temperature=2.0)
 
     generator = torch_generator(np.random.SeedSequence(7))
     noise = torch.randn(3, 2, generator=generator)
-    a, b = torch.rand(2, 3, 1, generator=generator)
+    a, b, chances = torch.rand(3, 3, 1, generator=generator)
     with torch.no_grad():
         for i, (m, g) in enumerate(zip(anchors, guides, strict=True)):
             x_m = rows[minority[m]]
@@ -127,7 +139,8 @@ def test_bridge_is_its_formula():
             sigma = torch.exp(0.5 * vae.log_posterior_variance(features, u[None]))[0]
             z = u + 0.5 * a[i] * (c - u) + 0.3 * 2.0 * sigma * noise[i]
             f = [vae.likelihood.mean(vae.decoder(code[None]))[0] for code in (z, u)]
-            expected = f[0] + (x_m - f[1]) + 0.75 * b[i] * bridge.differences[g]
+            apart = sums[g] if stored else difference(vae, rows[majority], g, float(chances[i]))
+            expected = f[0] + (x_m - f[1]) + 0.75 * b[i] * apart
             torch.testing.assert_close(made[i, 1], expected[1])
             if x_m[2] == 1.0:  # the value is missing: its placeholder says nothing
                 expected[0] -= x_m[0] - f[1][0]
@@ -136,12 +149,43 @@ def test_bridge_is_its_formula():
         assert made[:, 3:].sum(1).tolist() == [1.0, 1.0, 1.0]
 
 
-def test_differences_have_the_second_moments_of_those_between_neighbours():
+def difference(vae, x, guide, chance):
+    """What is between a guide and one of its ten neighbours; a missing cell tells nothing."""
+    codes = vae.mean(x)
+    order = (codes - codes[guide]).square().sum(1).argsort()
+    other = order[order != guide][int(10 * chance)]
+    apart = x[other] - x[guide]
+    if x[guide, 2] == 1.0 or x[other, 2] == 1.0:
+        apart[0] = 0.0
+    return apart
+
+
+def test_every_neighbour_is_drawn_alike():
+    vae, rows = small_vae(), rows_of(60, 2)
+    bridge, _ = a_bridge(vae, rows, np.arange(10), np.arange(10, 60))
+    chances = (torch.arange(50) + 0.5) / 50
+    taken = bridge.differences.take(np.full(50, 7), chances)
+    with torch.no_grad():
+        expected = [difference(vae, rows[10:], 7, (i + 0.5) / 10) for i in range(10)]
+    assert torch.equal(taken, torch.stack(expected).repeat_interleave(5, 0))
+    bounds = bridge.differences.take(np.full(2, 7), torch.tensor([0.0, 1.0]))
+    assert torch.equal(bounds, taken[[0, -1]])
+
+
+def test_a_majority_of_one_row_has_no_differences():
+    vae, rows = small_vae(), rows_of(11, 2)
+    bridge, _ = a_bridge(vae, rows, np.arange(10), np.array([10]))
+    assert not bridge.differences.take(np.zeros(3, int), torch.rand(3)).any()
+    assert torch.isfinite(guides_to_store(vae, bridge)[1]).all()
+
+
+def test_stored_sums_have_the_second_moments_of_differences_between_neighbours(monkeypatch):
     vae, rows = small_vae(), rows_of(60, 2)
     majority = np.arange(10, 60)
-    drawn = torch.stack(
-        [a_bridge(vae, rows, np.arange(10), majority, seed)[0].differences for seed in range(600)]
-    )
+    bridge, _ = a_bridge(vae, rows, np.arange(10), majority)
+    seeds = iter(np.random.SeedSequence(0).spawn(1200))
+    monkeypatch.setattr("mgvae.methods.mgvae.bridge.secret_seeds", lambda *_: next(seeds))
+    drawn = torch.stack([guides_to_store(vae, bridge)[1] for _ in range(600)])
     with torch.no_grad():
         codes = vae.mean(rows[majority])
     near = nearest(codes, codes, 10, same=True)
@@ -165,12 +209,14 @@ def test_differences_have_the_second_moments_of_those_between_neighbours():
         assert (drawn[:, guide, None] - apart).abs().amax(-1).min() > 1e-4
 
 
-def test_guides_are_blurred_latent_means():
+def test_guides_are_latent_means_and_stored_ones_are_blurred():
     vae, rows = small_vae(), rows_of(2_000, 3)
     bridge, guides = a_bridge(vae, rows, np.arange(10), np.arange(10, 2_000))
     assert guides.positions.tolist() == [*range(10, 2_000)]
     with torch.no_grad():
-        noise = bridge.centres - vae.mean(rows[10:])
+        means = vae.mean(rows[10:])
+        torch.testing.assert_close(bridge.centres, means)
+        noise = guides_to_store(vae, bridge)[0] - means
         s = torch.exp(0.5 * vae.log_variance)
     assert float(noise.std()) == pytest.approx(BLUR * float(s), rel=0.05)
 
@@ -228,8 +274,9 @@ def test_every_mode_survives_a_model_file(mode, images, tmp_path):
     sampler = MGVAE(random_state=0, generation=mode, rejection=0.2, **SHORT).fit(X, y)
     sampler.save(tmp_path / "model.safetensors")
     again = MGVAE.load(tmp_path / "model.safetensors")
+    stored = with_stored_guides(sampler)
     for made, remade in zip(
-        (sampler.generate(20, 1, 5), sampler.translate(X[:6], 1, 5)),
+        (stored.generate(20, 1, 5), stored.translate(X[:6], 1, 5)),
         (again.generate(20, 1, 5), again.translate(X[:6], 1, 5)),
         strict=True,
     ):

@@ -22,6 +22,7 @@ import pytest
 from mgvae import MGVAE
 from mgvae.compare import compare
 from tests.deadly import DeadlyNetwork
+from tests.stored import with_stored_guides
 
 ROOT = Path(__file__).parents[2]
 WORKER = "MGVAE_TEST_WORKER"  # set in the environment of workers alone
@@ -129,7 +130,7 @@ def test_the_code_of_the_documentation(dask, ray, tmp_path):
     names["client"].close()
     for found in (names["found"], names["same"]):
         assert same_scores(found, compare(X, y, **COMPARED))
-    alone = MGVAE(random_state=0).fit(X, y)
+    alone = with_stored_guides(MGVAE(random_state=0).fit(X, y))
     parts = [alone.generate(10_000, 1, 0, partition=(i, 8)) for i in range(8)]
     expected = pd.concat(parts).sort_values(["a", "b", "c"], ignore_index=True)
     assert not expected.duplicated().any()

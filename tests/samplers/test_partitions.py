@@ -14,6 +14,7 @@ from mgvae import MGVAE
 from mgvae.cli import _run as cli
 from mgvae.errors import ParameterError
 from mgvae.samplers._partition import read_partition
+from tests.stored import with_stored_guides
 
 QUICK = {"random_state": 0, "pretrain_steps": 5, "finetune_steps": 5}
 
@@ -106,7 +107,7 @@ class TestCommand:
             assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
         table = ds.dataset(tmp_path / "one").to_table()
         assert table["y"].to_pylist() == ["few"] * 100
-        expected = pd.concat(made(sampler, 100, 3))["size"]
+        expected = pd.concat(made(with_stored_guides(sampler), 100, 3))["size"]
         np.testing.assert_array_equal(table["size"].to_numpy(), expected)
 
     def test_writes_other_formats(self, model, tmp_path):

@@ -3,23 +3,25 @@ r"""The bridge: new rows between a minority row and the majority.
 Translation makes a row from a majority row alone; after few minority rows, its decoder knows little
 of what makes them special. A bridge starts from a real minority row m, goes some way to an exemplar
 n that is drawn by the mixture's responsibilities (``exemplars_near``), and
-takes over what no code holds: the row's own residual, and how majority rows differ near n,
+takes over what no code holds: the row's own residual, and a difference between majority rows,
 
 .. math:: z = u_m + a (c_n - u_m) + 0.3\, \tau \sigma_m \epsilon, \qquad
-          x^- = f(z) + [x_m - f(u_m)] + b\, d_n, \qquad
-          d_n = \sum_k w_k (x_k - x_n) + 0.1\, \eta,
+          x^- = f(z) + [x_m - f(u_m)] + b (x_k - x_n),
 
 where :math:`f` is the decoder's mean, k one of the ten majority rows nearest to n in the latent
-space, :math:`w_k \sim N(0, 1/10)`, :math:`a \sim U(0, 0.5)` and :math:`b \sim U(0, 0.75)`. The
-means of categories and flags are probabilities, from which the row is drawn.
+space, :math:`a \sim U(0, 0.5)` and :math:`b \sim U(0, 0.75)`. The means of categories and flags are
+probabilities, from which the row is drawn.
 
-The difference :math:`d_n` has the second moments of a difference between neighbours, but it is
-none: chains of differences would give the rows back to whoever has the model. There is one for each
-guide, the same for all classes, because several sums over the same neighbours can be solved for
-these. Numbers share their weights; each category and flag has its own, because from the few values
-that sums of categories have, joint weights and with them rows can be worked out. Therefore also the
-noise :math:`\eta`, in standard deviations of each number, and therefore :math:`c_n` is not the
-latent mean itself but ``blurred``. All are drawn once, when the bridge is built.
+A model file holds no such difference, because chains of differences would give the rows back to
+whoever has it (:func:`guides_to_store`). It holds for each guide n one sum
+
+.. math:: d_n = \sum_k w_k (x_k - x_n) + 0.1\, \eta, \qquad w_k \sim N(0, 1/10),
+
+with the second moments of a difference. It is the same for all classes, because several sums over
+the same neighbours can be solved for these. Numbers share their weights; each category and flag has
+its own, because from the few values that sums of categories have, joint weights and with them rows
+can be worked out. Therefore also the noise :math:`\eta`, in standard deviations of each number, and
+therefore its :math:`c_n` is not the latent mean itself but ``blurred``.
 """
 
 from collections.abc import Sequence
@@ -41,18 +43,79 @@ __all__ = [
     "NEIGHBOURS",
     "Bridge",
     "Guides",
+    "Neighbours",
+    "Sums",
     "build_bridge",
     "choose_guides",
     "cross",
+    "guides_to_store",
     "nearest",
     "without_rows",
 ]
 
-MOST_GUIDES = 4096  # majority rows of which a difference is kept
+MOST_GUIDES = 4096  # majority rows to go towards
 NEIGHBOURS = 10  # of a majority row, to which differences are taken
 RESOLUTION = 0.1  # noise on the numbers of a difference, in standard deviations
 _PIECE = 256  # guides whose differences are worked out at once
 _APPROACH, _BORROWED, _NOISE = 0.5, 0.75, 0.3  # largest a, largest b, and the factor on sigma
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """Differences between guides and the guides near them.
+
+    Attributes
+    ----------
+    rows : Tensor of shape (G, width)
+        The guides, NaN where a cell is missing.
+    near : ndarray of int of shape (G, k)
+        For each guide the nearest others.
+    complete : bool
+        Whether no cell is missing.
+    """
+
+    rows: Tensor
+    near: Positions
+    complete: bool
+
+    def take(self, guides: Positions, chances: Tensor) -> Tensor:
+        """Return for each of the guides (n,) the difference to one of its neighbours.
+
+        Parameters
+        ----------
+        guides : ndarray of int of shape (n,)
+            Which of the guides.
+        chances : Tensor of shape (n,)
+            Numbers from U(0, 1), which decide the neighbours.
+
+        Returns
+        -------
+        differences : Tensor of shape (n, width)
+            0 where a cell is missing.
+        """
+        k = self.near.shape[1]
+        if not k:
+            return torch.zeros(len(guides), self.rows.shape[1])
+        drawn = self.near[guides, np.minimum(chances.numpy() * k, k - 1).astype(np.int64)]
+        apart = gather(self.rows, drawn).sub_(gather(self.rows, guides))
+        return apart if self.complete else apart.nan_to_num_(0.0)
+
+
+@dataclass(frozen=True)
+class Sums:
+    """One difference for each guide, as a model file has it.
+
+    Attributes
+    ----------
+    sums : Tensor of shape (G, width)
+        Of differences to neighbours, with random weights.
+    """
+
+    sums: Tensor
+
+    def take(self, guides: Positions, chances: Tensor) -> Tensor:  # noqa: ARG002
+        """Return the guides' sums."""
+        return gather(self.sums, guides)
 
 
 @dataclass(frozen=True)
@@ -63,12 +126,12 @@ class Guides:
     ----------
     positions : ndarray of int of shape (G,)
         Which rows.
-    differences : Tensor of shape (G, width)
-        How majority rows near each guide differ from it; 0 where cells are missing.
+    differences : Neighbours
+        How majority rows near each guide differ from it.
     """
 
     positions: Positions
-    differences: Tensor
+    differences: Neighbours
 
 
 @dataclass(frozen=True)
@@ -82,8 +145,8 @@ class Bridge:
     residuals : Tensor of shape (M, width)
         What the decoder's mean lacks of every minority row; 0 where the cell is missing.
     centres : Tensor of shape (G, d)
-        Latent means of the guides, blurred.
-    differences : Tensor of shape (G, width)
+        Latent means of the guides, blurred if from a file.
+    differences : Neighbours or Sums
         How majority rows near each guide differ from it.
     """
 
@@ -91,7 +154,7 @@ class Bridge:
     deviations: Tensor
     residuals: Tensor
     centres: Tensor
-    differences: Tensor
+    differences: Neighbours | Sums
 
 
 @torch.no_grad()
@@ -102,7 +165,7 @@ def choose_guides(
     spans: Sequence[Span],
     seeds: np.random.SeedSequence,
 ) -> Guides:
-    """Choose majority rows to go towards, and draw how rows near them differ from them.
+    """Choose majority rows to go towards, and find those near each other.
 
     Parameters
     ----------
@@ -115,7 +178,7 @@ def choose_guides(
     spans : sequence of Span
         What the encoded columns mean.
     seeds : numpy.random.SeedSequence
-        Decides the guides and, with the rows, the differences.
+        Decides the guides of a large majority.
 
     Returns
     -------
@@ -127,18 +190,9 @@ def choose_guides(
     positions = majority[np.sort(rng.choice(len(majority), n, replace=False))]
     x, codes = rows.take(positions), latent_means(vae, rows, positions)
     near = nearest(codes, codes, min(NEIGHBOURS, n - 1), same=True)
-    present = _present(x, spans)
-    weigh = _Weights(vae.likelihood, RESOLUTION * x.std(0, correction=0), secret_seeds(seeds, x))
-    made = []
-    for start in range(0, n, _PIECE):
-        own = slice(start, start + _PIECE)
-        k = torch.from_numpy(near[own])
-        there = present[k]
-        # a missing cell of a guide is the mean of its neighbours': what is missing does not show
-        mean = (there * x[k]).sum(1) / there.sum(1).clamp(min=1.0)
-        guide = torch.where(present[own] > 0, x[own], mean)
-        made.append(weigh(there * (x[k] - guide[:, None])))
-    return Guides(positions, torch.cat(made))
+    missing = _present(x, spans) == 0
+    known = x.masked_fill(missing, torch.nan)
+    return Guides(positions, Neighbours(known, near, not bool(missing.any())))
 
 
 @torch.no_grad()
@@ -148,7 +202,6 @@ def build_bridge(
     minority: Positions,
     guides: Guides,
     spans: Sequence[Span],
-    seeds: np.random.SeedSequence,
 ) -> Bridge:
     """Collect what a bridge needs.
 
@@ -164,8 +217,6 @@ def build_bridge(
         What :func:`choose_guides` gave.
     spans : sequence of Span
         What the encoded columns mean.
-    seeds : numpy.random.SeedSequence
-        Decides, with the rows, how the guides' latent means are blurred.
 
     Returns
     -------
@@ -179,8 +230,7 @@ def build_bridge(
     ]
     means, deviations, residuals = (torch.cat(parts) for parts in zip(*anchors, strict=True))
     centres = latent_means(vae, rows, guides.positions)
-    for_blur = secret_seeds(seeds, rows.take(guides.positions))
-    return Bridge(means, deviations, residuals, blurred(vae, centres, for_blur), guides.differences)
+    return Bridge(means, deviations, residuals, centres, guides.differences)
 
 
 class _Weights:
@@ -213,13 +263,49 @@ class _Weights:
 
 
 @torch.no_grad()
+def guides_to_store(vae: VAE, bridge: Bridge) -> tuple[Tensor, Tensor]:
+    """Return of the guides what tells no majority row: blurred latent means, sums of differences.
+
+    The rows themselves decide the random numbers, so one bridge always gives the same.
+
+    Parameters
+    ----------
+    vae : VAE
+        The model of the minority class.
+    bridge : Bridge
+        What :func:`build_bridge` gave, or what comes from a file and is returned as it is.
+
+    Returns
+    -------
+    centres, sums : Tensor of shape (G, d) and (G, width)
+    """
+    found = bridge.differences
+    if isinstance(found, Sums):
+        return bridge.centres, found.sums
+    root = np.random.SeedSequence(0)
+    centres = blurred(vae, bridge.centres, secret_seeds(root, bridge.centres))
+    there, x = ~found.rows.isnan(), found.rows.nan_to_num(0.0)
+    noise = RESOLUTION * x.std(0, correction=0)
+    weigh = _Weights(vae.likelihood, noise, secret_seeds(root, found.rows))
+    made = []
+    for start in range(0, len(x), _PIECE):
+        own = slice(start, start + _PIECE)
+        k = torch.from_numpy(found.near[own])
+        # a missing cell of a guide is the mean of its neighbours': what is missing does not show
+        mean = x[k].sum(1) / there[k].sum(1).clamp(min=1)
+        guide = torch.where(there[own], x[own], mean)
+        made.append(weigh(there[k] * (x[k] - guide[:, None])))
+    return centres, torch.cat(made)
+
+
+@torch.no_grad()
 def without_rows(vae: VAE, bridge: Bridge) -> Bridge:
     """Return a bridge whose anchors are no rows of the minority.
 
     Latent means are blurred as those of the guides, deviations are those of the whole class, and
     residuals are sums over the ten nearest rows and the row itself with random weights, as the
-    differences are. A class of no more than ten rows has noise in their place, with the deviations
-    of its residuals.
+    differences of a file are. A class of no more than ten rows has noise in their place, with the
+    deviations of its residuals.
 
     Parameters
     ----------
@@ -345,10 +431,11 @@ def cross(
             gather(bridge.deviations, m).to(device),
         )
         noise = torch.randn(mean.shape, generator=generator, device=device)
-        share = torch.rand(2, len(m), 1, generator=generator, device=device)
+        share = torch.rand(3, len(m), 1, generator=generator, device=device)
         z = mean + _APPROACH * share[0] * (c.to(device) - mean)
         z += (_NOISE * temperature) * deviation * noise
         x = vae.likelihood.mean(decode(vae, z)) + gather(bridge.residuals, m).to(device)
-        x += (_BORROWED * share[1]) * gather(bridge.differences, g).to(device)
+        apart = bridge.differences.take(g, share[2].flatten().cpu())
+        x += (_BORROWED * share[1]) * apart.to(device)
         made.append(vae.likelihood.realise(x, generator).cpu())
     return torch.cat(made) if made else torch.empty(0, vae.likelihood.width)

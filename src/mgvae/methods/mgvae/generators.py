@@ -11,7 +11,14 @@ from torch import Tensor, nn
 from mgvae.common.rows import MemoryRows, Positions, gather
 from mgvae.errors import DataError, ParameterError
 from mgvae.methods.method import Made, RowGenerator, Side, kept_of
-from mgvae.methods.mgvae.bridge import Bridge, cross, nearest, without_rows
+from mgvae.methods.mgvae.bridge import (
+    Bridge,
+    Sums,
+    cross,
+    guides_to_store,
+    nearest,
+    without_rows,
+)
 from mgvae.methods.mgvae.generation import (
     BLUR,
     DecoderOutput,
@@ -177,7 +184,7 @@ class Crosser:
     majority : ndarray of int
         Positions of the bridge's guides.
     reveals : sequence of {"majority", "class"}
-        Whose rows can be worked out from the bridge: those of the class, which it starts from. In
+        Whose rows can be worked out from its file: those of the class, which it starts from. In
         model files of earlier versions the majority's too.
     """
 
@@ -253,7 +260,7 @@ class Crosser:
         """Return the model, and the tensors that a model file holds besides."""
         bridge = self.bridge
         anchors = (bridge.means, bridge.deviations, bridge.residuals)
-        guides = (bridge.centres, bridge.differences.clone())  # a file shares no tensors
+        guides = guides_to_store(self.vae, bridge)
         names = _ANCHORS["class" in self.reveals] + _GUIDES["majority" in self.reveals]
         return self.vae, dict(zip(names, (*anchors, *guides), strict=True))
 
@@ -319,6 +326,6 @@ def _revive_crosser(
     means, deviations, residuals, centres, differences = parts
     if not len(means) == len(deviations) == len(residuals) or len(centres) != len(differences):
         raise DataError("the parts of its bridge do not fit each other")
-    bridge = Bridge(means, deviations, residuals, centres, differences)
+    bridge = Bridge(means, deviations, residuals, centres, Sums(differences))
     positions = np.arange(len(means)), np.arange(len(centres))
     return Crosser(vae, bridge, *positions, manner, reveals)

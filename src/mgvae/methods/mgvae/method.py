@@ -149,7 +149,7 @@ class MajorityGuided:
         if len(minority) > _MOST_ANCHORS:
             minority = np.sort(rng.choice(minority, _MOST_ANCHORS, replace=False))
         if guides is not None and code != job.layout.majority:
-            bridge = build_bridge(vae, job.rows, minority, guides, job.layout.spans, seeds)
+            bridge = build_bridge(vae, job.rows, minority, guides, job.layout.spans)
             return Crosser(vae, bridge, minority, guides.positions, self._manner())
         if len(majority) > _MOST_CENTRES:
             majority = np.sort(rng.choice(majority, _MOST_CENTRES, replace=False))
