@@ -45,33 +45,35 @@ def main() -> None:
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--tables", nargs="+", default=TABLES)
-    parser.add_argument("--without-rows", action="store_true", help="the rows of such a model")
+    parser.add_argument("--saved", action="store_true", help="the rows of a saved model")
+    parser.add_argument("--without-rows", action="store_true", help="of one without rows")
     chosen = parser.parse_args()
     if chosen.what == "compare":
         compare(*chosen.files)
     else:
-        run(chosen.files[0], chosen.tables, chosen.seeds, chosen.without_rows)
+        rows = False if chosen.without_rows else True if chosen.saved else None
+        run(chosen.files[0], chosen.tables, chosen.seeds, rows)
 
 
-def run(path: Path, tables: Sequence[str], seeds: int, without_rows: bool) -> None:
+def run(path: Path, tables: Sequence[str], seeds: int, with_rows: bool | None) -> None:
     """Score the version that is imported."""
     warnings.simplefilter("ignore")
     with path.open("a") as out:
         for table in tables:
             for seed in range(seeds):
-                for line in scores(table, seed, without_rows):
+                for line in scores(table, seed, with_rows):
                     out.write(json.dumps({"table": table, "seed": seed, **line}) + "\n")
             out.flush()
 
 
-def scores(table: str, seed: int, without_rows: bool) -> list[dict[str, object]]:
+def scores(table: str, seed: int, with_rows: bool | None) -> list[dict[str, object]]:
     """Return the measures of every fold and classifier."""
     frame = pd.read_csv(Path(os.environ["MGVAE_DATA"]) / f"{table}.csv.gz")
     X, y = frame.drop(columns="target"), frame["target"].to_numpy()
     found = []
     folds = StratifiedKFold(3, shuffle=True, random_state=seed)
     for fold, (train, test) in enumerate(folds.split(X, y)):
-        rows, labels = balanced(X.iloc[train], y[train], 3 * seed + fold, without_rows)
+        rows, labels = balanced(X.iloc[train], y[train], 3 * seed + fold, with_rows)
         both = pd.get_dummies(pd.concat([rows, X.iloc[test]]), dtype=float).to_numpy()
         new, seen = both[: len(rows)], both[len(rows) :]
         for name, classifier in {
@@ -94,17 +96,17 @@ def scores(table: str, seed: int, without_rows: bool) -> list[dict[str, object]]
 
 
 def balanced(
-    X: pd.DataFrame, y: np.ndarray, seed: int, without_rows: bool
+    X: pd.DataFrame, y: np.ndarray, seed: int, with_rows: bool | None
 ) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the rows and new ones, these from a model without rows if so wanted."""
+    """Return the rows and new ones, these from a file if it is said whether it has rows."""
     sampler = MGVAE(random_state=seed)
-    if not without_rows:
+    if with_rows is None:
         rows, labels = sampler.fit_resample(X, y)
         return rows, np.asarray(labels)
     sampler.fit(X, y)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
-        sampler.save(path, without_rows=True)
+        sampler.save(path, without_rows=not with_rows)
         again = MGVAE.load(path)
     n = int((y == 0).sum() - (y == 1).sum())
     new = again.generate(n, 1, random_state=seed)

@@ -286,7 +286,9 @@ def guides_to_store(vae: VAE, bridge: Bridge) -> tuple[Tensor, Tensor]:
     centres = blurred(vae, bridge.centres, secret_seeds(root, bridge.centres))
     there, x = ~found.rows.isnan(), found.rows.nan_to_num(0.0)
     noise = RESOLUTION * x.std(0, correction=0)
-    weigh = _Weights(vae.likelihood, noise, secret_seeds(root, found.rows))
+    # another fit to the same rows has other neighbours, and must not have the same weights of them
+    secret = torch.cat([found.rows, torch.from_numpy(found.near)], 1)
+    weigh = _Weights(vae.likelihood, noise, secret_seeds(root, secret))
     made = []
     for start in range(0, len(x), _PIECE):
         own = slice(start, start + _PIECE)
