@@ -436,6 +436,7 @@ Run = Callable[..., tuple[int, str, str]]
 def mgvae(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch) -> Run:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "1")  # other processes are slow to start
 
     def call(*arguments: object) -> tuple[int, str, str]:
         code = run(["compare", *map(str, arguments)])
@@ -443,6 +444,21 @@ def mgvae(capfd: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch) -> Run
         return code, said.out, said.err
 
     return call
+
+
+@pytest.mark.parametrize(("cores", "given", "used"), [(2, [], 2), (64, [], 4), (64, [9], 9)])
+def test_the_command_takes_the_cores_that_there_are(cores, given, used, mgvae, monkeypatch):
+    found = []
+
+    def caught(*_arguments: object, jobs: int, **_settings: object) -> None:
+        found.append(jobs)
+        raise ParameterError("enough")
+
+    monkeypatch.setattr("joblib.cpu_count", lambda: cores)
+    monkeypatch.setattr("mgvae.compare.compare", caught)
+    Path("a.csv").write_text("a,y\n" + "1,0\n2,1\n" * 20)
+    assert mgvae("a.csv", "-t", "y", *(f"--jobs={n}" for n in given))[0] == 2
+    assert found == [used]
 
 
 @pytest.mark.parametrize(

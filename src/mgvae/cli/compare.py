@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "compare"]
 
+_MOST_JOBS = 4  # unless more are asked for: each has the table in memory
 _SHORT = {
     "balanced_accuracy": "bal.acc",
     "gm": "GM",
@@ -33,7 +34,7 @@ _SHORT = {
 EXAMPLES = """\b
 Examples:
   mgvae compare loans.csv --target default
-  mgvae compare loans.csv -t default --model lightgbm --jobs 2 --report compare.html
+  mgvae compare loans.csv -t default --model lightgbm --report compare.html
   mgvae compare visits.csv -t ill --groups patient --folds 3 --repeats 5
   mgvae compare a.csv -t y --method MGVAE --method imblearn.over_sampling:ADASYN
 """
@@ -75,7 +76,13 @@ def compare(
     seed: Annotated[
         int | None, typer.Option(metavar="SEED", min=0, help="Decides every random choice.")
     ] = None,
-    jobs: Annotated[int, typer.Option(metavar="N", help="Cells at once, one thread each.")] = 1,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Splits and methods at once, one core each. All cores, at most 4, unless given.",
+        ),
+    ] = None,
     page: Annotated[
         str | None,
         typer.Option("--report", metavar="FILE", callback=or_stdout, help="HTML page to write."),
@@ -99,6 +106,7 @@ def compare(
     Cross-validates classifiers with nothing done, a tuned threshold, class weights and
     over-samplers, and says in words what each is worth.
     """
+    from joblib import cpu_count
     from rich.console import Console
     from rich.progress import Progress
 
@@ -135,7 +143,7 @@ def compare(
             X,
             loaded.y.to_numpy(),
             groups=members,
-            jobs=jobs,
+            jobs=min(cpu_count(), _MOST_JOBS) if jobs is None else jobs,
             store=cache_folder() / "compare" if results is None else results,
             target=target,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
