@@ -156,7 +156,7 @@ def balance_folder(
             sampler=sampler,
             command=command,
         )
-        tell([judged], page, console)
+        tell([judged], page, console, strategy=strategy)
     elif page is not None:
         console.print("No image was made, so there is no report.")
     return report | {

@@ -235,7 +235,7 @@ def balance_table(
             column_types=sampler.column_types,
             command=command,
         )
-        tell([found], page, console)
+        tell([found], page, console, strategy=strategy)
     elif page is not None:
         console.print("No row was made, so there is no report.")
     return described | {

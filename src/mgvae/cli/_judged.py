@@ -16,19 +16,30 @@ if TYPE_CHECKING:
 
 __all__ = ["tell", "with_options", "write_page"]
 
-_OTHERWISE = {  # advice on parameters whose options have other words
-    "held_out": "--held-out FILE",
-    "constraints": "leave out --no-relations",
-}
-
 
 def tell(
-    reports: "Sequence[QualityReport]", page: str | None, console: "Console"
+    reports: "Sequence[QualityReport]",
+    page: str | None,
+    console: "Console",
+    *,
+    strategy: str | None = None,
 ) -> "list[QualityReport]":
-    """Write the page, if one is asked for, and print the summaries; return what was told."""
+    """Write the page, if one is asked for, and print the summaries; return what was told.
+
+    Parameters
+    ----------
+    reports : sequence of QualityReport
+        What to tell, in the words of the library.
+    page : str or None
+        Where to write the page.
+    console : rich.console.Console
+        Where to tell people.
+    strategy : str or None
+        What --strategy says, if the rows were made just now.
+    """
     from mgvae.report import side_by_side
 
-    told = [with_options(report) for report in reports]
+    told = [with_options(report, strategy) for report in reports]
     if page is not None:
         write_page(side_by_side(told), page)
     for report in told:
@@ -38,13 +49,21 @@ def tell(
     return told
 
 
-def with_options(found: "QualityReport") -> "QualityReport":
-    """Return a report whose advice names options in the place of parameters."""
+def with_options(found: "QualityReport", strategy: str | None = None) -> "QualityReport":
+    """Return a report whose advice names options, and only those that the command takes."""
+    images = found.things == "images"
     classes = [
         replace(
             one,
             answers=[
-                replace(answer, advice=[_as_option(advice) for advice in answer.advice])
+                replace(
+                    answer,
+                    advice=[
+                        replace(advice, change=change)
+                        for advice in answer.advice
+                        if (change := _as_options(advice, strategy, images)) is not None
+                    ],
+                )
                 for answer in one.answers
             ],
         )
@@ -62,13 +81,18 @@ def write_page(page: str, path: str) -> None:
         file.write(page.encode())
 
 
-def _as_option(advice: "Advice") -> "Advice":
-    if advice.setting is None:
-        return advice
-    if advice.setting in _OTHERWISE:
-        return replace(advice, change=_OTHERWISE[advice.setting])
-    name = {"sampling_strategy": "share"}.get(advice.setting, advice.setting)
-    return replace(advice, change=spell(Setting(name, advice.value)))
+def _as_options(advice: "Advice", strategy: str | None, images: bool) -> str | None:
+    """Return what to change in the words of the command line; None if it cannot be."""
+    name, value = advice.setting, advice.value
+    if name is None:
+        return advice.change
+    if name == "constraints":
+        return "leave out --no-relations"
+    if name == "held_out" and value is None:
+        return None if images else "--held-out FILE"
+    if name == "sampling_strategy":
+        return spell(Setting("share", value)) + (" in the place of --strategy" if strategy else "")
+    return spell(Setting(name, value))
 
 
 def _show(found: "QualityReport", console: "Console") -> None:

@@ -25,6 +25,7 @@ from mgvae.codec import (
     read_table,
 )
 from mgvae.errors import DataError, ParameterError
+from mgvae.report._words import Things
 
 __all__ = [
     "Rows",
@@ -110,6 +111,11 @@ class Tables:
     kinds: list[str]
     target: str
     relations: list[RelationSummary] = field(default_factory=list)
+
+    @property
+    def things(self) -> Things:
+        """What the samples are."""
+        return "rows" if self.rows[0].images is None else "images"
 
 
 def majority_of(labels: NDArray[Any]) -> str:

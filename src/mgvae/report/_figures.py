@@ -1,9 +1,10 @@
 """Figures with a verdict: what was measured, how sure it is, and where the limits are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from mgvae.report._intervals import Interval
+from mgvae.report._words import Things, in_words_of
 
 __all__ = ["Figure", "Question", "Verdict", "judge", "judge_between", "unknown", "worst"]
 
@@ -60,6 +61,16 @@ class Figure:
     interval: Interval | None = None
     reference_name: str = "real rows"
     as_share: bool = False
+
+    def in_words_of(self, things: Things) -> "Figure":
+        """Return the figure with sentences that speak of rows or of images."""
+        return replace(
+            self,
+            title=in_words_of(things, self.title),
+            threshold=in_words_of(things, self.threshold),
+            reading=in_words_of(things, self.reading),
+            reference_name=in_words_of(things, self.reference_name),
+        )
 
     def spell(self, value: float | None) -> str:
         """Return a value of this figure, such as its own or its reference, as people read it."""

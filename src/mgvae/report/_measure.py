@@ -70,7 +70,7 @@ def measure(
             association_difference(even_real, even_new, parts, names, kinds, rng),
         ]
     if made.broken.shape[1]:
-        of_columns.append(broken_relations(made))
+        of_columns.append(broken_relations(made, real))
     learned = told_apart(parts.learned, parts.new, rng)
     unseen = None if parts.held_out is None else told_apart(parts.held_out, parts.new, rng)
     return [

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mgvae.codec import Column, KindName, cell_texts
 from mgvae.common.runtime import seed_sequence
 from mgvae.errors import DataError, ParameterError
+from mgvae.report._advice import Made
 from mgvae.report._data import Rows, Tables, majority_of, open_tables, split_target
 from mgvae.report._examples import examples, parentage
 from mgvae.report._images import open_images
@@ -21,6 +22,7 @@ from mgvae.report._report import ClassQuality, KeptRelation, QualityReport, Trai
 from mgvae.report._second import ENOUGH, SecondRows, second_rows
 from mgvae.report._verdicts import answers, copies_rows, headline, overall
 from mgvae.report._views import map_rows, view_associations
+from mgvae.report._words import in_words_of
 from mgvae.samplers import resolved_settings
 
 __all__ = ["quality"]
@@ -40,7 +42,7 @@ def quality(
     sampler: Any = None,
     column_types: Mapping[Any, KindName] | None = None,
     command: str | None = None,
-    name: str = "new rows",
+    name: str | None = None,
     random_state: Any = 0,
 ) -> QualityReport:
     """Measure the quality of synthetic rows.
@@ -76,7 +78,7 @@ def quality(
         Kinds of columns that are not what their values suggest, as the samplers take it.
     command : str, optional
         What repeats the run, to be shown.
-    name : str
+    name : str, optional
         What the rows are called beside others.
     random_state : None, int, RandomState or Generator
         Decides which rows are held out, and which are looked at where there are many.
@@ -109,8 +111,9 @@ def quality(
     given = [("real", real, targets[0])]
     reserve: Any = None
     second: SecondRows | None = None
-    if held_out is None or isinstance(held_out, Real):
-        second = _second(real, synthetic, targets, sampler, float(held_out or 0), for_second)
+    part = float(held_out or 0) if held_out is None or isinstance(held_out, Real) else None
+    if part is not None:
+        second = _second(real, synthetic, targets, sampler, part, for_second)
     else:
         if len(targets) != 3:
             raise DataError("held_out needs its classes: give them as the third part of target.")
@@ -124,6 +127,7 @@ def quality(
             "synthetic is None, so a sampler must be given that can learn from a part of a class "
             f"of at least {ENOUGH} rows."
         )
+    part = 0.0 if sampler is None and part is not None else part
     given += [] if second is None else [("synthetic", second.X, second.y)]
     given += [] if reserve is None else [reserve]
     tables = _open(given, column_types, sampler)
@@ -136,29 +140,46 @@ def quality(
     guides = _read_parents(sources, "sources", tables)
     settings = _settings(sampler, second)
     majority = rows.at(rows.of(majority_of(rows.labels)))
+    things = tables.things
+    counts = np.unique(rows.labels, return_counts=True)[1]
     classes, cut = [], False
     for label, seeds in zip(labels, for_classes.spawn(len(labels)), strict=True):
         rng = np.random.default_rng(seeds)
-        learned, unseen_rows, new, basis = _three(label, tables, second, reserve is not None)
+        learned, unseen_rows, new, basis = _three(label, tables, second, part)
         parts = Parts.cut(learned, unseen_rows, new, majority, rng)
         here = made.of(label)
         own = made.at(here)
         cut = cut or max(len(learned), len(own)) > MOST
         columns = measure_columns(parts, tables.kinds)
-        figures = measure(parts, own, rows, columns, tables.names, tables.kinds, rng)
-        found = answers(figures, settings, held_out=unseen_rows is not None)
+        figures = [
+            figure.in_words_of(things)
+            for figure in measure(parts, own, rows, columns, tables.names, tables.kinds, rng)
+        ]
+        n_real = int((rows.labels == label).sum())
+        how = Made(
+            settings,
+            getattr(sampler, "constraints", "auto"),
+            n_real,
+            len(own),
+            int(counts.max()),
+            len(counts),
+            held_out=unseen_rows is not None,
+            may_hold_out=sampler is not None and n_real >= ENOUGH,
+            things=things,
+        )
+        found = answers(figures, how)
         verdict = overall(found, figures)
         shown, pairs = view_associations(parts, tables.names, tables.kinds, rng)
         classes.append(
             ClassQuality(
                 label,
-                int((rows.labels == label).sum()),
+                n_real,
                 len(own),
                 len(learned),
                 0 if unseen_rows is None else len(unseen_rows),
-                basis,
+                in_words_of(things, basis),
                 verdict,
-                headline(label, found, verdict, copied=copies_rows(figures)),
+                headline(label, found, verdict, copied=copies_rows(figures), things=things),
                 found,
                 figures,
                 columns,
@@ -174,12 +195,13 @@ def quality(
         tables.target,
         majority_of(rows.labels),
         classes,
-        _notes(tables, cut),
+        [in_words_of(things, note) for note in _notes(tables, cut)],
         _training(sampler),
         settings,
         {"python": platform.python_version()} | {name: version(name) for name in _PACKAGES},
         command,
-        name,
+        name or f"new {things}",
+        things,
     )
 
 
@@ -247,9 +269,12 @@ def _kept(tables: Tables, made: Rows) -> list[KeptRelation]:
 
 
 def _three(
-    label: str, tables: Tables, second: SecondRows | None, reserved: bool
+    label: str, tables: Tables, second: SecondRows | None, part: float | None
 ) -> tuple[Rows, Rows | None, Rows, str]:
-    """Return the three samples of a class, and what they are in words."""
+    """Return the three samples of a class, and what they are in words.
+
+    A part is what was to be held out from the second sampler; None if rows were given.
+    """
     rows, made, last = tables.rows[0], tables.rows[1], tables.rows[-1]
     own = rows.of(label)
     if second is not None:
@@ -266,7 +291,7 @@ def _three(
                 "all of them.",
             )
     new = made.at(made.of(label))
-    if reserved and len(last.of(label)):
+    if part is None and len(last.of(label)):
         return (
             rows.at(own),
             last.at(last.of(label)),
@@ -275,16 +300,20 @@ def _three(
             f"from the sampler, and with the {len(own):,} that it learned from.",
         )
     why = (
-        f"a class of {len(own)} rows is too small to hold a part out"
-        if second is not None or len(own) < ENOUGH
+        "none of the rows that were held out is of this class"
+        if part is None
         else "there are no real rows that the sampler never saw"
+        if part == 0
+        else f"a class of {len(own):,} rows is too small to hold a part out"
+        if len(own) < ENOUGH
+        else f"{part:.3g} of {len(own):,} rows leaves fewer than {ENOUGH // 2} on one side"
     )
     return (
         rows.at(own),
         None,
         new,
-        f"New rows are compared with the rows that they were made from only, for {why}: some "
-        "figures cannot be known.",
+        f"New rows are compared only with the rows that they were made from, because {why}. "
+        "Therefore some figures cannot be known.",
     )
 
 
@@ -304,7 +333,7 @@ def _read_parents(given: Any, name: str, tables: Tables) -> NDArray[np.int64]:
 
 def _notes(tables: Tables, cut: bool) -> list[str]:
     notes = []
-    if tables.rows[0].images is not None:
+    if tables.things == "images":
         notes.append("Images are compared by the main components of their pixels.")
     if cut:
         notes.append(

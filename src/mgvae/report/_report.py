@@ -11,6 +11,7 @@ from mgvae.report._examples import Example, Parentage
 from mgvae.report._figures import Figure, Verdict
 from mgvae.report._verdicts import QUESTIONS, Answer
 from mgvae.report._views import Associations, PairView, RowMap
+from mgvae.report._words import Things
 from mgvae.report.page import render
 
 __all__ = ["ClassQuality", "KeptRelation", "QualityReport", "TrainingCurve", "side_by_side"]
@@ -122,7 +123,7 @@ class ClassQuality:
 
     def __repr__(self) -> str:
         said = ", ".join(f"{a.question}: {ANSWER_WORDS[a.verdict]}" for a in self.answers)
-        return f"<ClassQuality of {self.label}: {self.n_synthetic:,} new rows; {said}>"
+        return f"<ClassQuality of {self.label}: {self.n_synthetic:,} new; {said}>"
 
     def __getitem__(self, name: str) -> Figure:
         """Return a figure by its name."""
@@ -189,6 +190,8 @@ class QualityReport:
         What repeats it.
     name : str
         What the rows are called beside others.
+    things : {"rows", "images"}
+        What was judged.
 
     See Also
     --------
@@ -205,6 +208,7 @@ class QualityReport:
     versions: dict[str, str] = field(default_factory=dict)
     command: str | None = None
     name: str = "new rows"
+    things: Things = "rows"
 
     @property
     def headline(self) -> str:
@@ -213,7 +217,7 @@ class QualityReport:
             return self.classes[0].headline
         usable = [one for one in self.classes if one.verdict in ("good", "caution")]
         return (
-            f"The new rows of {len(usable)} of {len(self.classes)} classes can be used"
+            f"The new {self.things} of {len(usable)} of {len(self.classes)} classes can be used"
             f"{', with the care that is said below' if usable else ''}."
         )
 
@@ -226,7 +230,7 @@ class QualityReport:
             (one.label, f"{one.n_synthetic:,}", *(ANSWER_WORDS[a.verdict] for a in one.answers))
             for one in self.classes
         ]
-        columns = ("class", "new rows", *(f"{question}?" for question in QUESTIONS))
+        columns = ("class", f"new {self.things}", *(f"{question}?" for question in QUESTIONS))
         return html_table(self.headline, columns, rows)
 
     def to_frame(self) -> Any:
