@@ -1,10 +1,16 @@
 """Relations between columns in the report: found in the real rows, counted among the new ones."""
 
+import functools
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from mgvae import MGVAE
+from mgvae.errors import ParameterError
 from mgvae.report import quality
 
 
@@ -82,3 +88,51 @@ def test_relations_that_were_asked_for_are_listed(real: pd.DataFrame) -> None:
     assert asked.text == "number <= high"
     assert asked.n_broken == 0
     assert "asked for" in report.to_html()
+
+
+def few(rows: pd.DataFrame) -> pd.Series:
+    """At most two of the number."""
+    return rows["number"] <= 2
+
+
+@pytest.mark.parametrize(
+    "container", [lambda frame: frame, pl.from_pandas], ids=["pandas", "polars"]
+)
+def test_functions_that_were_asked_for_are_counted(
+    real: pd.DataFrame, container: Callable[[pd.DataFrame], Any]
+) -> None:
+    new = table(100, "yes", 2)
+    above = functools.partial(lambda least, rows: rows["low"] > least, -1.0)
+    sampler = MGVAE(constraints=["low < high", few, above])
+    given = {"target": "y", "sampler": sampler, "held_out": 0}
+    (one,) = quality(container(real), container(new), **given).classes
+    counts = {relation.text: relation.n_broken for relation in one.relations if relation.declared}
+    line = above.func.__code__.co_firstlineno
+    assert counts == {
+        "low < high": 0,
+        "few: At most two of the number.": int((new["number"] > 2).sum()),
+        f"lambda of line {line}": int((new["low"] <= -1).sum()),
+    }
+    either = (new["number"] > 2) | (new["low"] <= -1)
+    assert one["relations"].value == pytest.approx(either.mean())
+    usual = (real["number"] > 2) | (real["low"] <= -1)
+    assert one["relations"].reference == pytest.approx(usual.mean())
+    assert "every real row keeps" not in one["relations"].reading
+
+
+def test_rows_of_a_sampler_keep_functions_and_the_page_lists_them(real: pd.DataFrame) -> None:
+    sampler = MGVAE(constraints=[few], pretrain_steps=2, finetune_steps=2, random_state=0)
+    X, y = sampler.fit_resample(real.drop(columns="y"), real["y"])
+    new = X[len(real) :].assign(y=y[len(real) :])
+    report = quality(real, new, target="y", sampler=sampler)
+    (asked,) = [one for one in report.classes[0].relations if one.declared]
+    assert (asked.text, asked.n_broken) == ("few: At most two of the number.", 0)
+    page = report.to_html()
+    assert "few: At most two of the number." in page
+    assert "asked for" in page
+
+
+def test_a_function_that_does_not_answer_for_each_row(real: pd.DataFrame) -> None:
+    sampler = MGVAE(constraints=[lambda rows: True])  # noqa: ARG005
+    with pytest.raises(ParameterError, match="constraints: the function lambda of line"):
+        quality(real, table(10, "yes", 2), target="y", sampler=sampler, held_out=0)

@@ -18,6 +18,7 @@ from mgvae.report._examples import examples, parentage
 from mgvae.report._images import open_images
 from mgvae.report._measure import measure, measure_columns
 from mgvae.report._parts import MOST, Parts
+from mgvae.report._predicates import with_predicates
 from mgvae.report._report import ClassQuality, KeptRelation, QualityReport, TrainingCurve
 from mgvae.report._second import ENOUGH, SecondRows, second_rows
 from mgvae.report._verdicts import answers, copies_rows, headline, overall
@@ -256,7 +257,8 @@ def _open(given: list[tuple[str, Any, Any]], column_types: Any, sampler: Any) ->
     constraints = getattr(sampler, "constraints", None)
     asked = constraints if isinstance(constraints, list | tuple) else ()
     declared = [text for text in asked if isinstance(text, str) and text not in ("only", "auto")]
-    return open_tables(given, column_types, declared)
+    tables = open_tables(given, column_types, declared)
+    return with_predicates(tables, given, [one for one in asked if callable(one)])
 
 
 def _kept(tables: Tables, made: Rows) -> list[KeptRelation]:
