@@ -331,6 +331,14 @@ def test_views_show_what_was_measured(real: pd.DataFrame) -> None:
     assert all(0 <= x <= 1 and 0 <= y <= 1 for x, y in drawn)
 
 
+def test_the_pair_that_differs_most_is_the_same_everywhere(real: pd.DataFrame) -> None:
+    (one,) = quality(real, draw(3000, "yes", 1.0, 3), target="y").classes  # rows are drawn
+    first = one.pairs[0]
+    gap = abs(first.association - first.association_new)
+    said = f"difference is {gap:.2f}, between {first.names[0]} and {first.names[1]}."
+    assert said in one["association"].reading
+
+
 def test_containers_agree(real: pd.DataFrame) -> None:
     import polars as pl
 

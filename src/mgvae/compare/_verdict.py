@@ -83,8 +83,11 @@ def _judgement(scores: Scores, method: str, p_value: float, folds: int) -> str:
     if abs(beside.mean) < _LITTLE:
         return "So over-sampling adds little here."
     if p_value >= 0.05:
-        word = "more" if beside.mean > 0 else "less"
-        return f"The {abs(beside.mean):.2f} {word} may be the luck of the splits."
+        side = "above" if beside.mean > 0 else "below"
+        return (
+            f"{method} stands {abs(beside.mean):.3f} {side} the tuned threshold, which may be the "
+            "luck of the splits."
+        )
     if beside.mean > 0:
         return f"So over-sampling adds {_plus_minus(beside, n)} here."
     return f"So over-sampling does worse than a tuned threshold, by {_plus_minus(beside, n)}."

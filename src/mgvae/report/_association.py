@@ -14,10 +14,13 @@ from scipy import stats
 from mgvae.codec import LEVELS, NUMBERS, Column, cell_numbers, cell_texts
 from mgvae.report._data import sample
 
-__all__ = ["association", "associations"]
+__all__ = ["Links", "association", "associations"]
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
+
+Links = tuple[Positions, Floats, Floats]
+"""Which columns, and their associations among real and among new rows."""
 
 _PAIRED = 150  # most columns whose associations are looked at
 
@@ -27,7 +30,7 @@ def associations(
     new: Sequence[Column],
     kinds: Sequence[str],
     rng: np.random.Generator,
-) -> tuple[Positions, Floats, Floats]:
+) -> Links:
     """Compute the associations of columns among real and among new rows.
 
     Returns

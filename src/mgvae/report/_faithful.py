@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mgvae.codec import LEVELS, NUMBERS
-from mgvae.report._association import association, associations
+from mgvae.report._association import Links, association
 from mgvae.report._columns import ColumnQuality
 from mgvae.report._data import Rows, sample
 from mgvae.report._figures import Figure, judge, judge_between, unknown
@@ -42,7 +42,7 @@ def column_distance(columns: Sequence[ColumnQuality]) -> Figure:
 
 def association_difference(
     real: Rows,
-    new: Rows,
+    links: Links,
     parts: Parts,
     names: Sequence[str],
     kinds: Sequence[str],
@@ -55,7 +55,7 @@ def association_difference(
         return unknown(
             name, "faithful", title, f"It takes two columns and {ENOUGH_TO_CROSS} rows to see them."
         )
-    used, a, b = associations(real.columns, new.columns, kinds, rng)
+    used, a, b = links
     above = np.triu_indices(len(used), 1)
     gaps = np.abs(a - b)[above]
     value, chance = float(gaps.mean()), float(0.8 * np.sqrt(2 / len(real)))
@@ -89,13 +89,16 @@ def broken_relations(made: Rows, real: Rows) -> Figure:
     """
     n, count = made.broken.shape[1], int(made.broken.any(1).sum())
     value, usual = count / len(made), float(real.broken.any(1).mean())
+    who = f"{count:,} of {len(made):,} new rows break"
+    if count == 0:
+        who = f"None of the {len(made):,} new rows breaks"
     which = "the relation" if n == 1 else f"one of the {n:,} relations"
     whose = "that every real row keeps" if usual == 0 else "that were found or asked for"
     return Figure(
         "relations", "faithful", "Relations between columns", value, usual,
         judge(value, 0.01, 0.05),
         "good up to 1%, caution up to 5%",
-        f"{count:,} of {len(made):,} new rows break {which} between columns {whose}.",
+        f"{who} {which} between columns {whose}.",
         as_share=True,
     )  # fmt: skip
 

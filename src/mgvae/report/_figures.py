@@ -6,7 +6,16 @@ from typing import Literal
 from mgvae.report._intervals import Interval
 from mgvae.report._words import Things, in_words_of
 
-__all__ = ["Figure", "Question", "Verdict", "judge", "judge_between", "unknown", "worst"]
+__all__ = [
+    "Figure",
+    "Question",
+    "Verdict",
+    "judge",
+    "judge_between",
+    "plain_number",
+    "unknown",
+    "worst",
+]
 
 Verdict = Literal["good", "caution", "bad", "unknown"]
 Question = Literal["faithful", "diverse", "private"]
@@ -79,6 +88,19 @@ class Figure:
         if self.as_share:
             return f"{value:.1%}" if 0 < value < 0.1 else f"{value:.0%}"
         return f"{value:.3g}" if abs(value) >= 10 else f"{value:.2f}"
+
+
+def plain_number(value: float) -> str:
+    """Return a number of the table as people read it: four digits, and a power of ten if it must.
+
+    Examples
+    --------
+    >>> [plain_number(x) for x in (684013.0, 73.012, 0.00025, 3.2e9, 2e-7, 0.0)]
+    ['684,013', '73.01', '0.00025', '3.2e+09', '2e-07', '0']
+    """
+    if 1000 <= abs(value) < 1e8:
+        return f"{value:,.0f}"
+    return f"{value:.4g}"
 
 
 def judge(value: float, good: float, caution: float, interval: Interval | None = None) -> Verdict:

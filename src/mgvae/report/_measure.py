@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mgvae.codec import LEVELS, NUMBERS
+from mgvae.report._association import Links
 from mgvae.report._columns import ColumnQuality, compare_column
 from mgvae.report._data import Rows
 from mgvae.report._diverse import distinct_rows, region_figures, spread_of_rows
@@ -37,6 +38,8 @@ def measure_columns(parts: Parts, kinds: Sequence[str]) -> list[ColumnQuality]:
 
 def measure(
     parts: Parts,
+    even: tuple[Rows, Rows],
+    links: Links,
     made: Rows,
     real: Rows,
     columns: Sequence[ColumnQuality],
@@ -50,6 +53,10 @@ def measure(
     ----------
     parts : Parts
         The three samples.
+    even : (Rows, Rows)
+        As many real rows as new ones, drawn from these.
+    links : Links
+        The associations of columns among ``even``.
     made : Rows
         All new rows of the class that the user has, among which copies and rows that break a
         relation are counted.
@@ -62,12 +69,12 @@ def measure(
     rng : numpy.random.Generator
         Draws and shuffles.
     """
-    even_real, even_new = parts.even(rng)
+    even_real, even_new = even
     of_columns = []
     if columns:
         of_columns = [
             column_distance(columns),
-            association_difference(even_real, even_new, parts, names, kinds, rng),
+            association_difference(even_real, links, parts, names, kinds, rng),
         ]
     if made.broken.shape[1]:
         of_columns.append(broken_relations(made, real))

@@ -13,6 +13,7 @@ from mgvae.codec import Column, KindName, cell_texts
 from mgvae.common.runtime import seed_sequence
 from mgvae.errors import DataError, ParameterError
 from mgvae.report._advice import Made
+from mgvae.report._association import associations
 from mgvae.report._data import Rows, Tables, majority_of, open_tables, split_target
 from mgvae.report._examples import examples, parentage
 from mgvae.report._images import open_images
@@ -152,9 +153,13 @@ def quality(
         own = made.at(here)
         cut = cut or max(len(learned), len(own)) > MOST
         columns = measure_columns(parts, tables.kinds)
+        even = parts.even(rng)
+        links = associations(even[0].columns, even[1].columns, tables.kinds, rng)
         figures = [
             figure.in_words_of(things)
-            for figure in measure(parts, own, rows, columns, tables.names, tables.kinds, rng)
+            for figure in measure(
+                parts, even, links, own, rows, columns, tables.names, tables.kinds, rng
+            )
         ]
         n_real = int((rows.labels == label).sum())
         how = Made(
@@ -170,7 +175,7 @@ def quality(
         )
         found = answers(figures, how)
         verdict = overall(found, figures)
-        shown, pairs = view_associations(parts, tables.names, tables.kinds, rng)
+        shown, pairs = view_associations(even, links, tables.names, tables.kinds, rng)
         classes.append(
             ClassQuality(
                 label,

@@ -133,7 +133,7 @@ def answers(figures: Sequence[Figure], made: Made) -> list[Answer]:
             if verdict == "unknown" and made.held_out and decides.interval is not None:
                 low, high = decides.interval
                 reading += (
-                    f" With so few rows it may be anything from {decides.spell(low)} to "
+                    f" With so few rows the figure may be anything from {decides.spell(low)} to "
                     f"{decides.spell(high)}."
                 )
         advice = [] if verdict == "good" else advise(question, verdict, own, made)

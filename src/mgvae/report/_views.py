@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from sklearn.decomposition import PCA
 
 from mgvae.codec import NUMBERS, Column, cell_numbers, cell_texts
-from mgvae.report._association import associations
+from mgvae.report._association import Links
 from mgvae.report._data import Rows, sample
+from mgvae.report._figures import plain_number
 from mgvae.report._parts import Parts
 
 __all__ = ["Associations", "PairView", "RowMap", "map_rows", "view_associations"]
@@ -105,11 +106,14 @@ def map_rows(parts: Parts, rng: np.random.Generator) -> RowMap:
 
 
 def view_associations(
-    parts: Parts, names: Sequence[str], kinds: Sequence[str], rng: np.random.Generator
+    even: tuple[Rows, Rows],
+    links: Links,
+    names: Sequence[str],
+    kinds: Sequence[str],
+    rng: np.random.Generator,
 ) -> tuple[Associations | None, list[PairView]]:
-    """Compute the heat maps of associations, and draw the pairs that differ most."""
-    real, new = parts.even(rng)
-    used, a, b = associations(real.columns, new.columns, kinds, rng)
+    """Return the heat maps of associations, and draw the pairs that differ most."""
+    (real, new), (used, a, b) = even, links
     if len(used) < 2 or len(real) < 2:
         return None, []
     gap = np.abs(a - b)
@@ -176,8 +180,9 @@ def _axis(
             values[present] = cell_numbers(column).clip(low, high)
             places.append(((values - low) / span * 0.9 + 0.06).clip(0, 1))
             places[-1] += rng.uniform(-apart, apart, len(values))
-        ends = [(0.06, f"{low:.4g}"), (0.96, f"{high:.4g}")]
-        return places, ends if kind in ("continuous", "integer") else []
+        ends = [(0.06, low), (0.96, high)]
+        marks = [(at, plain_number(round(end) if kind == "integer" else end)) for at, end in ends]
+        return places, marks if kind in ("continuous", "integer") else []
     texts = [cell_texts(column) for column in columns]
     levels, counts = np.unique(np.concatenate(texts), return_counts=True)
     order = levels[np.argsort(-counts, kind="stable")]

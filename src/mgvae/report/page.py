@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mgvae.common.notebook import MissingPackageError
 from mgvae.report import _svg
+from mgvae.report._figures import plain_number
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -46,6 +47,7 @@ def _environment() -> "Environment":
     environment.filters["capitalize_first"] = lambda text: text[:1].upper() + text[1:]
     environment.filters["percent"] = lambda share: f"{share:.0%}"
     environment.filters["figure"] = _figure
+    environment.filters["number"] = plain_number
     environment.globals["words"] = {
         "good": "good", "caution": "caution", "bad": "bad", "unknown": "not measured"
     }  # fmt: skip

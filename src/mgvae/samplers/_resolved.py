@@ -26,6 +26,8 @@ def resolved_settings(sampler: Any) -> dict[str, Any]:
     >>> found = resolved_settings(sampler)
     >>> found["generation"], found["network"], found["constraints"]
     ('bridge', 'mlp', 'none found')
+    >>> found["sampling_strategy"], (y == 0).sum()
+    ("{'1': 157}", np.int64(157))
     >>> "auto" in found.values()
     False
     """
@@ -57,9 +59,9 @@ def _found(sampler: Any, given: dict[str, Any]) -> dict[str, Any]:
             f"{weight:g} for class {name}" for name, weight in weights.items()
         )
     if isinstance(given["sampling_strategy"], str):
-        found["sampling_strategy"] = str(
-            {str(label): int(n) for label, n in sampler.sampling_strategy_.items()}
-        )
+        had = {str(label): n for label, n in zip(state.classes, state.counts, strict=True)}
+        new = {str(label): int(n) for label, n in sampler.sampling_strategy_.items()}
+        found["sampling_strategy"] = str({name: had[name] + n for name, n in new.items() if n})
     if given.get("constraints") == "auto":
         texts = [relation.text for relation in getattr(sampler.codec_, "relations", ())]
         found["constraints"] = "; ".join(texts) or "none found"
