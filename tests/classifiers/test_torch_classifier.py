@@ -6,6 +6,7 @@ from itertools import chain
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import torch
 from hypothesis import given
@@ -27,7 +28,7 @@ from mgvae.augment import mix
 from mgvae.classifiers import TorchClassifier, training
 from mgvae.classifiers.epochs import as_training_rows, fresh_epochs, split
 from mgvae.classifiers.networks import ResNet20
-from mgvae.codec import read_table
+from mgvae.codec import cell_texts, read_table
 from mgvae.common.runtime import seed_sequence, torch_generator
 from mgvae.errors import DataError, ParameterError
 from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss, class_weights
@@ -632,8 +633,104 @@ def test_mixed_tables_go_through_the_codec(kind):
         said, by_hand.fit(encoded[:200], y[:200]).predict_proba(encoded[200:])
     )
     assert roc_auc_score(y[200:] == "Yes", said[:, 0]) > 0.7
-    with pytest.raises(ParameterError, match="BalancedClassifier"):
-        TorchClassifier(sampler=MGVAE()).fit(X, y)
+
+
+def planted(n):
+    """A mixed table whose category decides the class, and whose number hints at it."""
+    rng = np.random.default_rng(1)
+    y = np.where(rng.random(n) < 0.15, "rare", "common")
+    told = np.where(rng.random(n) < 0.9, y, rng.permutation(y))
+    frame = pd.DataFrame(
+        {
+            "word": np.where(told == "rare", rng.choice(["a", "b"], n), rng.choice(["c", "d"], n)),
+            "hint": rng.normal(size=n) + 0.4 * (y == "rare"),
+            "noise": rng.normal(size=n),
+            "when": pd.Timestamp("2024-01-01") + pd.to_timedelta(rng.integers(90, size=n), "D"),
+        }
+    )
+    return frame, y
+
+
+def test_a_category_that_decides_the_class_is_learned():
+    frame, y = planted(900)
+    areas = {}
+    for name, X in {"all": frame, "numbers": frame[["hint", "noise"]]}.items():
+        model = TorchClassifier(epochs=15, random_state=0).fit(X[:600], y[:600])
+        areas[name] = roc_auc_score(y[600:] == "rare", model.predict_proba(X[600:])[:, 1])
+    assert areas["all"] > 0.85
+    assert 0.5 < areas["numbers"] < 0.7
+
+
+def test_a_real_mixed_table_is_learned(data_folder):
+    names = [*map(str, range(14)), "income"]
+    path = data_folder("mixed/adult.data.gz")
+    table = pd.read_csv(path, names=names, nrows=3000, skipinitialspace=True, na_values="?")
+    X, y = table.drop(columns="income"), table["income"] == ">50K"
+    numbers = X.select_dtypes("number")
+    models = {"all": TorchClassifier(epochs=10, random_state=0)}
+    models["numbers"] = make_pipeline(StandardScaler(), models["all"])
+    areas = {}
+    for (name, model), some in zip(models.items(), (X, numbers), strict=True):
+        model = clone(model).fit(some[:2000], y[:2000])
+        areas[name] = roc_auc_score(y[2000:], model.predict_proba(some[2000:])[:, 1])
+    assert areas["all"] > 0.85
+    assert areas["all"] > areas["numbers"] + 0.03
+
+
+@pytest.mark.parametrize("container", [pd.DataFrame, pl.from_pandas, pa.Table.from_pandas])
+def test_a_sampler_sees_a_mixed_table_as_it_is(container):
+    frame, y = planted(600)
+    X, X_new = container(frame[:400]), container(frame[400:])
+    weight = np.ones(400)
+    weight[::10] = 0
+    made = []
+
+    class Spy(MGVAE):
+        def generate(self, n, label, random_state=None):
+            made.append(super().generate(n, label, random_state))
+            return made[-1]
+
+    sampler = Spy(pretrain_steps=60, finetune_steps=40)
+    model = TorchClassifier(sampler=sampler, epochs=4, validation_fraction=0.25, random_state=0)
+    said = model.fit(X, y[:400], sample_weight=weight).predict_proba(X_new)
+    assert len(made) == 4
+    assert {type(rows) for rows in made} == {type(X)}
+    assert all(set(cell_texts(read_table(rows).columns[0])) <= set("abcd") for rows in made)
+    kept = sum(model.sampler_.state_.counts)
+    assert kept == 270  # neither rows that weigh nothing nor those held out
+    assert roc_auc_score(y[400:] == "rare", said[:, 1]) > 0.8
+    again = clone(model).fit(X, y[:400], sample_weight=weight).predict_proba(X_new)
+    np.testing.assert_array_equal(said, again)
+
+
+def test_the_rows_of_an_epoch_are_those_of_the_sampler_encoded(monkeypatch):
+    """One epoch of new rows alone: the network sees what the codec makes of the sampler's frame."""
+    frame, y = planted(200)
+    seen = []
+    train = training.train_network
+
+    def spy(network, loss, rows, held, plan, *, epoch, **given):
+        seen.append(epoch())
+        return train(network, loss, rows, held, plan, epoch=epoch, **given)
+
+    monkeypatch.setattr(training, "train_network", spy)
+    sampler = MGVAE(pretrain_steps=5, finetune_steps=5, random_state=3)
+    model = TorchClassifier(sampler=sampler, synthetic_share=1.0, epochs=1, random_state=0)
+    model.fit(frame, y)
+    n_rare, n_common = (y == "rare").sum(), (y == "common").sum()
+    rows = seen[0].X[seen[0].y == 1].numpy()
+    assert len(rows) == n_common
+    new = rows[n_rare:]
+    levels = new[:, :4]
+    real = model.codec_.encode(read_table(frame))[:, :4]
+    assert {tuple(row) for row in levels} <= {tuple(row) for row in real}  # whole levels
+    assert not (new[:, None] == model.codec_.encode(read_table(frame))[None]).all(-1).any()
+
+
+def test_rows_of_a_mixed_table_are_repeated():
+    frame, y = planted(300)
+    model = TorchClassifier(sampler="repeat", epochs=3, random_state=0).fit(frame, y)
+    assert model.predict(frame).shape == (300,)
 
 
 # ---------------------------------------------------------------- augmentation

@@ -21,6 +21,7 @@ from torch.nn import functional as F  # noqa: N812
 
 from mgvae.classifiers import TorchClassifier, training
 from mgvae.classifiers.epochs import TrainingRows, as_training_rows, fresh_epochs
+from mgvae.classifiers.weighing import weights_by_class
 from mgvae.common.runtime import resolve_device, seed_sequence, threads, torch_generator
 from mgvae.errors import ParameterError
 from mgvae.losses import LDAMLoss
@@ -62,7 +63,7 @@ def train_classifier(
     Parameters
     ----------
     X : ndarray
-        TrainingRows, or images (bytes become numbers from 0 to 1).
+        Rows, or images (bytes become numbers from 0 to 1).
     y : ndarray of int
         Their classes, 0 to K - 1.
     parameters : mapping
@@ -92,7 +93,8 @@ def train_classifier(
     estimator = TorchClassifier(**given, random_state=seed)
     estimator._check_parameters()
     counts = np.bincount(y).astype(np.float64)
-    class_weight = estimator._class_weights(counts)
+    labels = np.arange(len(counts))
+    class_weight = weights_by_class(estimator.loss, estimator.class_weight, counts, labels)
     weight = class_weight[y]
     device = resolve_device(estimator.device)
     seeds = seed_sequence(seed).spawn(6)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from sklearn.base import clone
 from torch import Tensor
 
 from mgvae.errors import DataError
@@ -16,6 +17,7 @@ __all__ = [
     "TrainingRows",
     "as_samples",
     "as_training_rows",
+    "fit_maker",
     "flat_samples",
     "fresh_epochs",
     "split",
@@ -108,6 +110,45 @@ def as_samples(
     if len(sample_shape) == 3 and sample_shape[2] in _CHANNELS and sample_shape[0] not in _CHANNELS:
         return samples.movedim(-1, 1).contiguous()
     return samples
+
+
+def fit_maker(
+    sampler: Any,
+    X: Any,
+    codes: NDArray[np.intp],
+    encode: Callable[[Any], NDArray[np.floating]],
+    for_fit: np.random.SeedSequence,
+    for_rows: np.random.SeedSequence,
+) -> tuple[Any, Callable[[int, int], NDArray[np.floating]]]:
+    """Fit a copy of a sampler, and return it with a function that makes rows for the network.
+
+    Parameters
+    ----------
+    sampler : GenerativeSampler
+        What to fit; one without a ``random_state`` gets one.
+    X, codes : object and ndarray of int
+        The rows as the sampler takes them, and their classes.
+    encode : callable
+        From rows as the sampler makes them to flat rows of numbers.
+    for_fit, for_rows : numpy.random.SeedSequence
+        Decide the fit, and the rows.
+
+    Returns
+    -------
+    fitted : GenerativeSampler
+        The copy.
+    make : callable
+        ``make(n, code)`` gives ``n`` new rows of a class, flat.
+    """
+    fitted = clone(sampler)
+    if fitted.random_state is None:
+        fitted.set_params(random_state=int(for_fit.generate_state(1)[0]))
+    fitted.fit(X, codes)
+
+    def make(n: int, code: int) -> NDArray[np.floating]:
+        return encode(fitted.generate(n, code, random_state=for_rows.spawn(1)[0]))
+
+    return fitted, make
 
 
 def fresh_epochs(

@@ -8,35 +8,38 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from mgvae.augment import read_geometry
 from mgvae.classifiers import training
-from mgvae.classifiers.decisions import METRICS, Judged, check_decision, decide, decision_matrix
+from mgvae.classifiers.decisions import METRICS, check_decision
 from mgvae.classifiers.epochs import (
     TrainingRows,
     as_training_rows,
+    fit_maker,
     flat_samples,
     fresh_epochs,
     split,
     without_zero_weights,
 )
-from mgvae.classifiers.priors import class_shares, correct_priors
+from mgvae.classifiers.outputs import NetworkOutputs
+from mgvae.classifiers.priors import class_shares
 from mgvae.classifiers.training import Augmentation, NetworkLike, Plan
-from mgvae.codec import TableCodec, is_mixed, read_table
+from mgvae.classifiers.weighing import trained_shares, weights_by_class
+from mgvae.codec import TableCodec, is_mixed, read_table, take_rows
 from mgvae.common.progress import progress_bars
 from mgvae.common.runtime import resolve_device, seed_sequence, threads, torch_generator
-from mgvae.errors import DataError, ParameterError
-from mgvae.losses import LDAMLoss, class_weights
+from mgvae.errors import ParameterError
+from mgvae.losses import LDAMLoss
 from mgvae.samplers import GenerativeSampler
 
 __all__ = ["TorchClassifier"]
 
 
-class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TorchClassifier(NetworkOutputs, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A neural network that classifies tables or images, with losses for imbalanced classes.
 
     The defaults are the paper's: a perceptron D-256-128-K with LeakyReLU(0.1), Adam at 1e-3 falling
@@ -158,8 +161,8 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    A data frame with text, categories, dates or flags is encoded as the samplers encode it; missing
-    cells are allowed in it.
+    A data frame with text, categories or dates is encoded as the samplers encode it; missing cells
+    are allowed in it. A ``sampler`` sees the frame itself, and the rows that it makes are encoded.
 
     Images have the shape (n, height, width), or with channels last or first. Channels are taken to
     be last where the last axis has the size 1, 3 or 4 and the first has not. Images of type uint8
@@ -307,11 +310,13 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The fitted estimator.
         """
         self._check_parameters()
-        X = self._as_numbers(X, fit=True)
-        X, sample_shape = flat_samples(X, self.sample_shape)
+        given = X
+        self.codec_ = TableCodec().fit(read_table(X)) if is_mixed(X) else None
+        X, sample_shape = flat_samples(self._encoded(X), self.sample_shape)
         X, y = validate_data(self, X, y, dtype=[np.float32, np.float64])
         check_classification_targets(y)
         weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weighs = np.flatnonzero(weight > 0)
         X, y, weight = without_zero_weights(X, y, weight)
         self.sample_shape_ = sample_shape or (self.n_features_in_,)
         if math.prod(self.sample_shape_) != self.n_features_in_:
@@ -324,7 +329,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_decision(self.decide, self.cost_matrix, self.classes_)
         counts = np.bincount(codes, weights=weight).astype(np.float64)
         self.priors_ = class_shares(codes, len(counts), weight)
-        class_weight = self._class_weights(counts)
+        class_weight = weights_by_class(self.loss, self.class_weight, counts, self.classes_)
         weight = weight * class_weight[codes]
 
         device = resolve_device(self.device)
@@ -335,7 +340,8 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         learned = rows.select(kept) if len(held) else rows
         epoch = None
         if self.sampler is not None:
-            epoch = self._fresh_epochs(X[kept], codes[kept], learned, for_sampler)
+            shown = X[kept] if self.codec_ is None else take_rows(given, weighs[kept])
+            epoch = self._fresh_epochs(shown, codes[kept], learned, for_sampler)
         with threads(self.n_threads), training.random_numbers(self.network, for_own):
             network = training.make_network(
                 self.network,
@@ -362,152 +368,35 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     class_weight=torch.from_numpy(class_weight),
                 )
         self.network_ = network
+        self._trained = trained_shares(
+            self.loss,
+            codes[kept],
+            weight[kept],
+            len(self.classes_),
+            None if self.sampler is None else self.share,
+        )
         self._scale = loss.scale if isinstance(loss, LDAMLoss) else 1.0  # its logits are cosines
-        self._trained = self._trained_shares(codes[kept], weight[kept])
         self._settle(X[held], codes[held], weight[held] / class_weight[codes[held]])
         return self
 
-    def _trained_shares(
-        self, codes: NDArray[np.intp], weight: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return the shares of the classes that the network's outputs speak of."""
-        n = np.bincount(codes, minlength=len(self.classes_))
-        if self.loss == "balanced_softmax":
-            return np.full(len(n), 1 / len(n))
-        shown = n if self.sampler is None else np.maximum(n, round(self.share * n.max()))
-        weighted = class_shares(codes, len(n), weight) * shown / n
-        return np.asarray(weighted / weighted.sum())
-
-    def _settle(
-        self, X: NDArray[np.floating], codes: NDArray[np.intp], weight: NDArray[np.float64]
-    ) -> None:
-        """Choose the decision, by the rows held out if it is to be tuned."""
-        if self.decide == "trained":
-            self.decision_matrix_ = np.diag(self._trained / self.priors_)
-            return
-        said = np.empty((0, len(self.classes_)))
-        if len(X):
-            said = self._at_true_shares(self._outputs(X))
-        self.decision_matrix_ = decision_matrix(
-            self.decide,
-            self.classes_,
-            self.priors_,
-            Judged(said, codes, weight),
-            metric=self.metric,
-            cost_matrix=self.cost_matrix,
-        )
-
-    def _as_numbers(self, X: Any, *, fit: bool) -> Any:
-        """Return a table that is not of numbers alone as the codec encodes it."""
-        if fit:
-            self.codec_ = None
-            if is_mixed(X):
-                if self.sampler is not None:
-                    raise ParameterError(
-                        "sampler: rows with text, dates or flags cannot be balanced here. Use "
-                        "BalancedClassifier(TorchClassifier(), sampler), or encode the columns."
-                    )
-                self.codec_ = TableCodec().fit(read_table(X))
-        return X if self.codec_ is None else self.codec_.encode(read_table(X))
-
     def _fresh_epochs(
-        self,
-        X: NDArray[np.floating],
-        codes: NDArray[np.intp],
-        rows: TrainingRows,
-        seeds: np.random.SeedSequence,
+        self, X: Any, codes: NDArray[np.intp], rows: TrainingRows, seeds: np.random.SeedSequence
     ) -> Callable[[], TrainingRows]:
-        """Fit a copy of the sampler; give a function that balances the rows for an epoch."""
-        for_fit, for_rows, for_epochs = seeds.spawn(3)
-        shape = self.sample_shape_
-        if isinstance(self.sampler, str):
-            return fresh_epochs(rows, None, 0.0, shape, for_epochs, self.borrowed, self.share)
-        sampler = clone(self.sampler)
-        if sampler.random_state is None:
-            sampler.set_params(random_state=int(for_fit.generate_state(1)[0]))
-        self.sampler_ = sampler.fit(X.reshape(-1, *shape) if len(shape) > 1 else X, codes)
+        """Fit a copy of the sampler; give a function that balances the rows for an epoch.
 
-        def make(n: int, code: int) -> NDArray[np.floating]:
-            made = self.sampler_.generate(n, code, random_state=for_rows.spawn(1)[0])
-            flat: NDArray[np.floating] = made.reshape(n, -1)
-            return flat
-
+        A table that is not of numbers alone is shown to the sampler as it is, and what it makes is
+        encoded like the real rows.
+        """
+        *for_sampler, for_epochs = seeds.spawn(3)
+        make, part = None, 0.0
+        if not isinstance(self.sampler, str):
+            shape = self.sample_shape_
+            X = X.reshape(-1, *shape) if len(shape) > 1 else X
+            self.sampler_, make = fit_maker(self.sampler, X, codes, self._flat, *for_sampler)
+            part = self.synthetic_share
         return fresh_epochs(
-            rows, make, self.synthetic_share, shape, for_epochs, self.borrowed, self.share
+            rows, make, part, self.sample_shape_, for_epochs, self.borrowed, self.share
         )
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the label of each row, as ``decide`` says.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or images
-            TrainingRows like those of :meth:`fit`.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,)
-            Labels out of ``classes_``.
-        """
-        logits = self._logits(X)
-        if self.decide == "trained":
-            codes = logits.argmax(axis=1)
-        else:
-            codes = decide(self._at_true_shares(logits), self.decision_matrix_)
-        labels: NDArray[Any] = self.classes_[codes]
-        return labels
-
-    def predict_proba(self, X: Any) -> NDArray[np.floating]:
-        """Return the probability of each class for each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or images
-            TrainingRows like those of :meth:`fit`.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_samples, n_classes)
-            In the order of ``classes_``; every row sums to 1.
-        """
-        logits = self._logits(X)
-        return _softmax(logits) if self.correct == "none" else self._at_true_shares(logits)
-
-    def _at_true_shares(self, logits: NDArray[np.floating]) -> NDArray[np.float64]:
-        return correct_priors(_softmax(logits).astype(np.float64), self.priors_, self._trained)
-
-    def decision_function(self, X: Any) -> NDArray[np.floating]:
-        """Return the logits, or with two classes the log-odds of the second.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features), or images
-            TrainingRows like those of :meth:`fit`.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) for two classes, else (n_samples, n_classes)
-            Higher means more likely.
-        """
-        logits = self._logits(X)
-        return logits[:, 1] - logits[:, 0] if len(self.classes_) == 2 else logits
-
-    def _logits(self, X: Any) -> NDArray[np.floating]:
-        check_is_fitted(self, "network_")
-        X = self._as_numbers(X, fit=False)
-        X, sample_shape = flat_samples(X, self.sample_shape_)
-        X = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
-        if sample_shape != self.sample_shape_:
-            raise DataError(
-                f"X must have samples of the shape {self.sample_shape_}, as in fit; "
-                f"got {sample_shape}."
-            )
-        return self._outputs(X)
-
-    def _outputs(self, X: NDArray[np.floating]) -> NDArray[np.floating]:
-        with threads(self.n_threads):
-            logits = training.outputs_of(self.network_, X, self.sample_shape_)
-        return self._scale * logits
 
     def augmentation(self, generator: torch.Generator) -> Augmentation | None:
         """Return what is done to the samples of every batch, if anything is."""
@@ -552,30 +441,3 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             patience=self.patience,
             defer=self.defer,
         )
-
-    def _class_weights(self, counts: NDArray[np.float64]) -> NDArray[np.float64]:
-        weights = np.ones(len(counts))
-        if self.loss == "rw":
-            weights = class_weights(counts, "inverse")
-        elif self.loss == "cbrw":
-            weights = class_weights(counts, "effective")
-        if self.class_weight == "balanced":
-            return weights * class_weights(counts, "inverse")
-        if self.class_weight == "effective":
-            return weights * class_weights(counts, "effective")
-        if isinstance(self.class_weight, Mapping):
-            labels = self.classes_.tolist()
-            unknown = [label for label in self.class_weight if label not in labels]
-            if unknown or not all(value > 0 for value in self.class_weight.values()):
-                raise ParameterError(
-                    "class_weight must give labels of y a weight greater than 0; "
-                    f"got {dict(self.class_weight)!r} where y holds {labels!r}."
-                )
-            return weights * [float(self.class_weight.get(label, 1.0)) for label in labels]
-        return weights
-
-
-def _softmax(logits: NDArray[np.floating]) -> NDArray[np.floating]:
-    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-    probabilities: NDArray[np.floating] = odds / odds.sum(axis=1, keepdims=True)
-    return probabilities
