@@ -45,7 +45,7 @@ from mgvae.classifiers.shares import AUTO, Place, places
 from mgvae.common.progress import progress_bars
 from mgvae.common.runtime import seed_sequence
 from mgvae.errors import DataError, ParameterError
-from mgvae.samplers import MGVAE, GenerativeSampler
+from mgvae.samplers import MGVAE, GenerativeSampler, refuse_long_labels
 
 __all__ = ["BalancedClassifier", "correct_priors"]
 
@@ -302,6 +302,7 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             X = X.tocsr()  # whose rows can be taken
         elif not hasattr(X, "__getitem__"):
             X = np.asarray(X)
+        refuse_long_labels(y)
         y = column_or_1d(y, warn=True)
         check_consistent_length(X, y)
         check_classification_targets(y)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from mgvae.classifiers.bags import Positions
 from mgvae.classifiers.priors import Floats
+from mgvae.common.shown import is_long, shown
 from mgvae.errors import DataError, ParameterError
 
 __all__ = [
@@ -162,10 +163,10 @@ def read_costs(costs: Any, classes: NDArray[Any]) -> Floats:
     """
     if isinstance(costs, Mapping):
         labels = classes.tolist()
-        if set(costs) != set(labels):
+        if set(costs) != set(labels) or any(is_long(cost) for cost in costs.values()):
             raise ParameterError(
                 f"cost_matrix must give each of the labels {labels!r} the cost of missing it; got "
-                f"{dict(costs)!r}."
+                f"{shown(dict(costs), 200)}."
             )
         missing = np.array([float(costs[label]) for label in labels])
         return missing[:, None] * (1.0 - np.eye(len(labels)))

@@ -34,7 +34,7 @@ from mgvae.common.progress import progress_bars
 from mgvae.common.runtime import resolve_device, seed_sequence, threads, torch_generator
 from mgvae.errors import ParameterError
 from mgvae.losses import LDAMLoss
-from mgvae.samplers import GenerativeSampler
+from mgvae.samplers import GenerativeSampler, refuse_long_labels
 
 __all__ = ["TorchClassifier"]
 
@@ -310,6 +310,7 @@ class TorchClassifier(NetworkOutputs, ClassifierMixin, BaseEstimator):  # type: 
             The fitted estimator.
         """
         self._check_parameters()
+        refuse_long_labels(y)
         given = X
         self.codec_ = TableCodec().fit(read_table(X)) if is_mixed(X) else None
         X, sample_shape = flat_samples(self._encoded(X), self.sample_shape)

@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mgvae.classifiers.priors import class_shares
+from mgvae.common.shown import shown
 from mgvae.errors import ParameterError
 from mgvae.losses import class_weights
 
 __all__ = ["trained_shares", "weights_by_class"]
+
+_MOST = float(np.finfo(np.float64).max)
 
 _Scheme = Literal["inverse", "effective"]
 _BY_LOSS: dict[str, _Scheme] = {"rw": "inverse", "cbrw": "effective"}
@@ -54,10 +57,10 @@ def weights_by_class(
         return weights
     labels = classes.tolist()
     unknown = [label for label in class_weight if label not in labels]
-    if unknown or not all(value > 0 for value in class_weight.values()):
+    if unknown or not all(0 < value <= _MOST for value in class_weight.values()):
         raise ParameterError(
-            "class_weight must give labels of y a weight greater than 0; "
-            f"got {dict(class_weight)!r} where y holds {labels!r}."
+            "class_weight must give labels of y a finite weight greater than 0; "
+            f"got {shown(dict(class_weight), 200)} where y holds {labels!r}."
         )
     return weights * [float(class_weight.get(label, 1.0)) for label in labels]
 

@@ -46,6 +46,7 @@ Exit codes:
 """
 
 MARK = "synthetic_source"
+_MOST_DIGITS = 18  # of a number of steps
 _SAVING = 10.0  # seconds that Ctrl-C waits for the state of training to be written
 
 
@@ -435,4 +436,5 @@ def _checkpoint(folder: str | None, seconds: float | None) -> "str | tuple[str, 
 
 
 def _read_steps(text: str | None) -> int | str | None:
-    return int(text) if text is not None and text.strip().isdecimal() else text
+    number = text is not None and text.strip().isdecimal() and len(text) <= _MOST_DIGITS
+    return int(text) if number and text is not None else text

@@ -23,6 +23,7 @@ from mgvae.codec.relations import (
     relations_from_list,
     relations_to_list,
 )
+from mgvae.common.shown import shown
 from mgvae.errors import DataError, ParameterError, Setting
 
 __all__ = ["ColumnSummary", "TableCodec"]
@@ -386,7 +387,7 @@ class TableCodec:
             if kind not in get_args(KindName):
                 raise ParameterError(
                     Setting("column_types"),
-                    f" must say of {column!r} one of {', '.join(get_args(KindName))}, "
+                    f" must say of {shown(column)} one of {', '.join(get_args(KindName))}, "
                     f"got {kind!r}.{_nearest(kind, get_args(KindName))}",
                 )
 
@@ -395,7 +396,7 @@ class TableCodec:
             if column not in names:
                 raise ParameterError(
                     Setting("column_types"),
-                    f" names the column {column!r}, which the table does not have."
+                    f" names the column {shown(column)}, which the table does not have."
                     f"{_nearest(column, names)}",
                 )
 

@@ -138,6 +138,11 @@ def _records(text: bytes, source: str) -> Iterator[tuple[int, dict[str, Any]]]:
             ) from None
         except (ValueError, RecursionError) as error:
             reason = str(error).splitlines()[0]
+            if "digits" in reason:  # Python does not read numbers of more than 4,300 digits
+                raise DataError(
+                    f"{source}, line {number}: a number has too many digits. Write it as text, in "
+                    "quotation marks."
+                ) from None
             raise DataError(f"{source}, line {number}: this is not JSON ({reason}).") from None
         if not isinstance(record, dict):
             raise DataError(

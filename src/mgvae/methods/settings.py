@@ -19,6 +19,7 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
+from mgvae.common.shown import shown
 from mgvae.errors import ParameterError
 from mgvae.training import Schedule, constant, cosine
 
@@ -241,11 +242,11 @@ def count_steps(steps: int | str, n_rows: int, batch_size: int) -> int:
 
 def _read_epochs(text: str, name: str) -> tuple[int, int | None]:
     """Read passes over the rows, and the most steps; ``name`` is the parameter, for messages."""
-    found = re.fullmatch(r"\s*(\d+)\s*epochs?(?:,\s*at most\s+(\d+)\s+steps)?\s*", text)
+    found = re.fullmatch(r"\s*(\d{1,18})\s*epochs?(?:,\s*at most\s+(\d{1,18})\s+steps)?\s*", text)
     if found is None:
         raise ParameterError(
             f'{name} must be a whole number or a text such as "200 epochs" or "200 epochs, at most '
-            f'8000 steps"; got {text!r}.'
+            f'8000 steps"; got {shown(text)}.'
         )
     return int(found[1]), None if found[2] is None else int(found[2])
 

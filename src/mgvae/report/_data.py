@@ -24,8 +24,10 @@ from mgvae.codec import (
     cell_texts,
     read_table,
 )
+from mgvae.common.shown import shown
 from mgvae.errors import DataError, ParameterError
 from mgvae.report._words import Things
+from mgvae.samplers import refuse_long_labels
 
 __all__ = [
     "Rows",
@@ -213,6 +215,7 @@ def cells_at(column: Column, rows: Positions) -> Column:
 
 def read_labels(given: Any, n: int, which: str) -> NDArray[Any]:
     """Return the classes of ``n`` rows as text."""
+    refuse_long_labels(given)
     labels = np.asarray(given)
     if labels.shape != (n,):
         raise DataError(
@@ -247,7 +250,7 @@ def _split(table: Table, target: Any, name: str) -> tuple[list[Column], Column, 
     found = [column for column in table.columns if column.name == target]
     if not found:
         names = ", ".join(str(column.name) for column in table.columns[:20])
-        raise ParameterError(f"target: {name} has no column {target!r}; it has {names}.")
+        raise ParameterError(f"target: {name} has no column {shown(target)}; it has {names}.")
     return [c for c in table.columns if c.name != target], found[0], str(target)
 
 

@@ -7,7 +7,7 @@ from mgvae.samplers._making import Part, check_size
 from mgvae.samplers._mgvae import MGVAE
 from mgvae.samplers._recipes import RECIPES
 from mgvae.samplers._resolved import resolved_settings
-from mgvae.samplers._target import read_target, refuse_missing
+from mgvae.samplers._target import read_target, refuse_long_labels, refuse_missing
 from mgvae.samplers._way import Given, Seen, learn, look, make, rows_to_make
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "look",
     "make",
     "read_target",
+    "refuse_long_labels",
     "refuse_missing",
     "resolved_settings",
     "rows_to_make",

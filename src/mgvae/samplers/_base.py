@@ -6,7 +6,7 @@ which sees encoded rows only. The way of the data is in :mod:`mgvae.samplers._wa
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 from typing import Any, Literal, NamedTuple, NoReturn, Self
@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 from mgvae.codec import KindName
 from mgvae.codec.samples import CodecOptions, Samples, SampleShape
 from mgvae.common.runtime import enough_memory, resolve_device, seed_sequence, threads
+from mgvae.common.shown import refuse_long, shown
 from mgvae.errors import ParameterError
 from mgvae.methods.method import Method, Workers
 from mgvae.samplers._checkpoint import CheckpointPlace, read_place
@@ -312,6 +313,9 @@ class GenerativeSampler(Saving, Showing, BaseOverSampler):  # type: ignore[misc]
 
     def check_parameters(self) -> None:
         """Raise if a parameter is wrong."""
+        for name, value in self.get_params(deep=False).items():
+            inside = [*value, *value.values()] if isinstance(value, Mapping) else [value]
+            refuse_long(inside, ParameterError, f"{name} is or holds", "Give a smaller number.")
         self._validate_params()
         for name, value in self.get_params(deep=False).items():
             rules = self._parameter_constraints.get(name, ())
@@ -357,13 +361,19 @@ class GenerativeSampler(Saving, Showing, BaseOverSampler):  # type: ignore[misc]
 
     def _trained_code(self, label: Any) -> int:
         trained = [self.classes_[code] for code in self.state_.generators]
+        several = isinstance(label, Iterable) and not isinstance(label, str | bytes)
+        if several and getattr(label, "ndim", 1) > 0:
+            raise ParameterError(
+                f"label must be one class; got {shown(label)} of type {type(label).__name__}. Give "
+                "the class itself, and ask once for each class."
+            )
         if label is None and len(trained) == 1:
             return next(iter(self.state_.generators))
         for code, known in zip(self.state_.generators, trained, strict=True):
             if _equal(known, label):
                 return code
         raise ParameterError(
-            f"label={label!r:.60} is not a class that this sampler generates; it generates "
+            f"label={shown(label)} is not a class that this sampler generates; it generates "
             f"{[str(known) for known in trained]}. A class is learned when sampling_strategy asks "
             "for new rows of it."
         )
@@ -388,7 +398,8 @@ def _equal(known: Any, label: Any) -> bool:
 
 def _read_number(n: Any) -> int:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0:
-        raise ParameterError(f"n must be a whole number of at least 0; got {n!r}.")
+        raise ParameterError(f"n must be a whole number of at least 0; got {shown(n)}.")
+    refuse_long([n], ParameterError, "n is", "Ask for fewer rows.")
     return int(n)
 
 

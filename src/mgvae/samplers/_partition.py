@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from mgvae.common.shown import shown
 from mgvae.errors import ParameterError
 
 __all__ = ["Partition", "read_partition"]
@@ -35,12 +36,12 @@ def read_partition(n: int, partition: Any, random_state: Any) -> Partition:
     if not 0 <= i < k:
         raise ParameterError(
             "partition must be two whole numbers: which part, counted from 0, and how many there "
-            f"are, such as (0, 8); got {partition!r}."
+            f"are, such as (0, 8); got {shown(partition)}."
         )
     if not isinstance(random_state, int | np.integer) or random_state < 0:
         raise ParameterError(
             "partition needs a random_state that is a whole number, the same for all parts, from "
-            f"which each part's own seed is derived; got {random_state!r}."
+            f"which each part's own seed is derived; got {shown(random_state)}."
         )
     start, stop = n * i // k, n * (i + 1) // k
     return Partition(

@@ -8,9 +8,10 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils.multiclass import check_classification_targets
 
+from mgvae.common.shown import refuse_long
 from mgvae.errors import DataError
 
-__all__ = ["read_target", "refuse_missing"]
+__all__ = ["read_target", "refuse_long_labels", "refuse_missing"]
 
 
 def read_target(y: Any, name: str, *, declared: bool = False) -> tuple[NDArray[Any], int]:
@@ -27,6 +28,7 @@ def read_target(y: Any, name: str, *, declared: bool = False) -> tuple[NDArray[A
     if not np.size(y):
         raise DataError("y holds no label.")
     if not (isinstance(y, np.ndarray) and y.dtype.kind in "biu"):  # these cannot be wrong
+        refuse_long_labels(y)
         _check_labels(np.asarray(y, dtype=object).ravel().tolist())
     if not declared:
         check_classification_targets(y)
@@ -58,6 +60,22 @@ def refuse_missing(n: int) -> None:
             f"y has {n} missing labels, and a row without a class cannot be used. "
             "Drop these rows, or give them a class of their own."
         )
+
+
+def refuse_long_labels(y: Any) -> None:
+    """Raise if classes are whole numbers that do not fit into 64 bits.
+
+    Examples
+    --------
+    >>> refuse_long_labels([1, 10**5000])
+    Traceback (most recent call last):
+    mgvae.errors.DataError: y holds a whole number of about 5,001 digits, which does not fit into
+    64 bits. Write the classes as text.
+    """
+    labels = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
+    if labels.dtype == object:
+        values = labels.ravel().tolist()
+        refuse_long(values, DataError, "y holds", "Write the classes as text.")
 
 
 def _check_labels(values: list[Any]) -> None:
