@@ -83,11 +83,14 @@ def test_the_page_has_means_over_the_tables_there_are(tmp_path):
             for arm in cell.parameters["arms"]
         }
         figures = {arm: {**by, "said": [10, 990]} for arm, by in figures.items()}
-        folds = [{"seconds": 1.0, "watched": [4, 7], "arms": {"knn": figures, "mlp": figures}}]
+        other = {arm: {**by, "ap": by["ap"] + 1.0} for arm, by in figures.items()}
+        folds = [{"seconds": 1.0, "watched": [4, 7], "arms": {"knn": figures, "mlp": other}}]
         store.put(cell, {"folds": folds, "commit": "abc"})
-    scores = arm_scores(store, "arms")["ap"]["BalancedClassifier"]
+    scores = arm_scores(store, "arms", "knn")["ap"]["BalancedClassifier"]
     first = store.get(cells[0])["folds"][0]["arms"]["knn"]["BalancedClassifier"]["ap"]
     assert scores[cells[0].dataset] == pytest.approx(first)
+    scores = arm_scores(store, "arms")["ap"]["BalancedClassifier"]
+    assert scores[cells[0].dataset] == pytest.approx(first + 0.5)
     assert row_spreads(store) == {}
     again = find_table("draws").cells("draws", seeds=2, only=["arms"])[57]
     said = {arm: {**by, "said": [30, 990]} for arm, by in figures.items()}
@@ -104,6 +107,7 @@ def test_the_page_has_means_over_the_tables_there_are(tmp_path):
         "Without the ten tables",
         revision,
         "BalancedClassifier against",
+        "| mlp | BalancedRandomForest |",
     ):
         assert said in text
 

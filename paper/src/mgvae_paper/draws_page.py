@@ -45,6 +45,11 @@ one comparison over the tables, two-sided and not raised. Costs are medians over
 classifiers. The shares of `share="auto"` and how they are weighed were chosen on ten of the \
 tables ({design}), with other seeds of the sampler but the same folds of seed 0: so the aims are \
 also told without these ten, where there are enough others."""
+_RIVALS = (_BAGGED, "BalancedRandomForest", "EasyEnsemble", "no VAE as BalancedClassifier")
+_RANKED = ("gm", "ap", "roc_auc")
+_ALONE = """EasyEnsemble and BalancedRandomForest take no classifier, so above a forest is compared \
+with the mean of four classifiers, two of which are weaker than forests. Here each is compared \
+alone; p-values are not raised."""
 _CLASSIFIERS = """Log loss / Brier score / spread. The spread is that of a row's probability over \
 the seeds, which have other folds, fits and draws: the standard deviation in points, a mean over \
 up to 40 rows of each table of at most 2,000 rows; a dash stands for too few seeds."""
@@ -68,6 +73,7 @@ def draws_parts(store: Store) -> list[str]:
             parts += [_points(store, others, others_ablation)]
         parts += ["### Means of arms", _means(found)]
         parts += _ranks(found) + _pairs(found, _OURS)
+        parts += ["### With each classifier alone", _ALONE, _alone(store)]
         parts += ["### Classifiers", _CLASSIFIERS, _by_classifier(store)]
         parts += ["### Seconds of an arm", _seconds(store)]
     if ablation:
@@ -76,7 +82,7 @@ def draws_parts(store: Store) -> list[str]:
     return parts
 
 
-def arm_scores(store: Store, method: str) -> dict[str, Scores]:
+def arm_scores(store: Store, method: str, model: str | None = None) -> dict[str, Scores]:
     """Return by figure, arm and table the mean over classifiers, folds and seeds.
 
     Parameters
@@ -85,13 +91,15 @@ def arm_scores(store: Store, method: str) -> dict[str, Scores]:
         Where results are.
     method : {"arms", "ablation of draws"}
         Which arms.
+    model : str, optional
+        One classifier only.
     """
     found: dict[str, dict[str, dict[str, list[float]]]] = {}
     for dataset, result in _results(store, method):
         for fold in result["folds"]:
-            for _, arm, figures in _figures(fold):
+            for trained, arm, figures in _figures(fold):
                 for name in FIGURES:
-                    if name in figures:
+                    if name in figures and model in (None, trained):
                         by_arm = found.setdefault(name, {}).setdefault(arm, {})
                         by_arm.setdefault(dataset, []).append(figures[name])
     return {
@@ -203,6 +211,19 @@ def _cost_ratios(store: Store) -> list[float]:
                 ten = fold["seconds"] + 10 * arms["MGVAE"]["seconds"]
                 ratios.append((fold["seconds"] + arms[_OURS]["seconds"]) / ten)
     return ratios
+
+
+def _alone(store: Store) -> str:
+    """Return the differences to the strongest rivals, for each classifier."""
+    lines = []
+    models = _results(store, "arms")[0][1]["folds"][0]["arms"]
+    for model in models:
+        found = arm_scores(store, "arms", model)
+        for other in (rival for rival in _RIVALS if rival in found["ap"]):
+            cells = [_difference(name, _pair(found, name, other)) for name in _RANKED]
+            lines.append([model, other, *cells])
+    header = ["classifier", f"{_OURS} against", *(FIGURES[name] for name in _RANKED)]
+    return markdown_table(header, lines)
 
 
 def _by_classifier(store: Store) -> str:
