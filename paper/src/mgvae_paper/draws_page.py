@@ -47,9 +47,9 @@ tables ({design}), with other seeds of the sampler but the same folds of seed 0:
 also told without these ten, where there are enough others."""
 _RIVALS = (_BAGGED, "BalancedRandomForest", "EasyEnsemble", "no VAE as BalancedClassifier")
 _RANKED = ("gm", "ap", "roc_auc")
-_ALONE = """EasyEnsemble and BalancedRandomForest take no classifier, so above a forest is compared \
-with the mean of four classifiers, two of which are weaker than forests. Here each is compared \
-alone; p-values are not raised."""
+_ALONE = """EasyEnsemble and BalancedRandomForest take no classifier. So above, a forest is \
+compared with the mean of four classifiers, two of which are weaker than forests. Here each is \
+compared alone; p-values are not raised."""
 _CLASSIFIERS = """Log loss / Brier score / spread. The spread is that of a row's probability over \
 the seeds, which have other folds, fits and draws: the standard deviation in points, a mean over \
 up to 40 rows of each table of at most 2,000 rows; a dash stands for too few seeds."""
