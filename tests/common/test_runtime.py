@@ -76,6 +76,12 @@ def test_threads_are_restored_even_after_an_error_and_from_several_threads():
     assert torch.get_num_threads() == before
 
 
+@pytest.mark.parametrize("state", [-1, np.int64(-7)])
+def test_negative_random_states_are_refused(state):
+    with pytest.raises(ParameterError, match="random_state must not be negative; got .*-"):
+        seed_sequence(state)
+
+
 def test_every_spelling_of_random_state():
     state = np.random.RandomState(0)
     assert seed_sequence(state).entropy != seed_sequence(state).entropy

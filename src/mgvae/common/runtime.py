@@ -37,6 +37,10 @@ def seed_sequence(random_state: object) -> np.random.SeedSequence:
     """
     if random_state is None or isinstance(random_state, int | np.integer):
         seed = None if random_state is None else int(random_state)
+        if seed is not None and seed < 0:
+            raise ParameterError(
+                f"random_state must not be negative; got {random_state!r:.60}. Use 0 or more."
+            )
         return np.random.SeedSequence(seed)
     if isinstance(random_state, np.random.SeedSequence):
         return random_state
