@@ -78,7 +78,7 @@ def test_threads_are_restored_even_after_an_error_and_from_several_threads():
 
 @pytest.mark.parametrize("state", [-1, np.int64(-7)])
 def test_negative_random_states_are_refused(state):
-    with pytest.raises(ParameterError, match="random_state must not be negative; got .*-"):
+    with pytest.raises(ParameterError, match=r"random_state must not be negative; got .*-"):
         seed_sequence(state)
 
 
