@@ -6,10 +6,15 @@ exact differences. In this space there are few vectors that can be a difference 
 a level of one and 1 at a level of the other in each column, and these can be listed. What the row
 itself is, the largest sums and the decoder tell; its neighbours follow.
 
+With ``--files``, there are several models of the same rows with other seeds. Their guides are laid
+side by side, as they come and by the best match of what is decoded. In sums of differences to a
+row, its own level has the largest squares, the more clearly the more sums there are.
+
 Rows of the same population that the model has never seen are looked for among the same candidates:
 what is found of them is chance.
 
     python benchmarks/recover_categories.py --seeds 5
+    python benchmarks/recover_categories.py --seeds 5 --files 5
 """
 
 import argparse
@@ -24,6 +29,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from scipy.optimize import linear_sum_assignment
 from scipy.stats import fisher_exact
 
 from mgvae import MGVAE
@@ -42,18 +48,21 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--without-rows", action="store_true", help="save the models so")
+    parser.add_argument("--files", type=int, default=1, help="models of the same rows")
     chosen = parser.parse_args()
     warnings.simplefilter("ignore")
-    tries = len(chosen.sizes) * len(LEVELS) * chosen.seeds
+    tries = len(chosen.sizes) * len(LEVELS) * (chosen.seeds + 1)
     findings = 0
+    saving = {"without_rows": chosen.without_rows, "files": chosen.files}
     print(f"{'rows  columns          seed':30s}  seen  unseen      p")
     for n, (name, levels) in itertools.product(chosen.sizes, LEVELS.items()):
-        for seed in range(chosen.seeds):
-            seen, unseen = attack(levels, n, seed, without_rows=chosen.without_rows)
-            p = beyond_chance(seen, unseen, n)
-            print(f"{n:5d} {name:18s}{seed:5d}{seen:8d}{unseen:8d}{p:8.3f}", flush=True)
+        found = [attack(levels, n, seed, **saving) for seed in range(chosen.seeds)]
+        whole = tuple(np.sum(found, 0).tolist())
+        for seed, (seen, unseen) in [*enumerate(found), ("all", whole)]:
+            p = beyond_chance(seen, unseen, n * chosen.seeds if seed == "all" else n)
+            print(f"{n:5d} {name:18s}{seed:>5}{seen:8d}{unseen:8d}{p:8.3f}", flush=True)
             findings += p < CHANCE / tries
-    print(f"{findings} findings: of {tries} models more was found than chance gives")
+    print(f"{findings} findings: of {tries} tests more was found than chance gives")
     return int(findings > 0)
 
 
@@ -68,27 +77,35 @@ def categories(rng: np.random.Generator, n: int, levels: list[int]) -> pd.DataFr
     return pd.DataFrame(columns)
 
 
-def attack(levels: list[int], n: int, seed: int, **saving: Any) -> tuple[int, int]:
-    """Fit and save a model; return how many rows are recovered, of those seen and of others."""
-    rows, sampler = fitted(levels, n, seed)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.safetensors"
-        sampler.save(path, **saving)
-        return recovered(MGVAE.load(path), rows.iloc[:n], rows.iloc[n:])
+def attack(levels: list[int], n: int, seed: int, files: int = 1, **saving: Any) -> tuple[int, int]:
+    """Fit and save models; return how many rows are recovered, of those seen and of others."""
+    models = []
+    for k in range(files):
+        rows, sampler = fitted(levels, n, seed, seed + 1000 * k)
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "model.safetensors"
+            sampler.save(path, **saving)
+            models.append(MGVAE.load(path))
+    return recovered(models, rows.iloc[:n], rows.iloc[n:])
 
 
-def fitted(levels: list[int], n: int, seed: int) -> tuple[pd.DataFrame, MGVAE]:
+def fitted(
+    levels: list[int], n: int, seed: int, state: int = 0, **options: Any
+) -> tuple[pd.DataFrame, MGVAE]:
     """Return majority rows, the second half of them unseen, and a model."""
     rng = np.random.default_rng([seed, n])
     rows, others = categories(rng, 2 * n, levels), categories(rng, N_MINORITY, levels)
     X = pd.concat([rows.iloc[:n], others], ignore_index=True)
     y = np.repeat([0, 1], [n, N_MINORITY])
-    return rows, MGVAE(random_state=seed).fit(X, y)
+    return rows, MGVAE(random_state=state, **options).fit(X, y)
 
 
-def recovered(sampler: MGVAE, seen: pd.DataFrame, unseen: pd.DataFrame) -> tuple[int, int]:
+def recovered(samplers: list[MGVAE], seen: pd.DataFrame, unseen: pd.DataFrame) -> tuple[int, int]:
     """Return how many of the rows are among the candidates."""
+    sampler = samplers[0]
     found = candidates(sampler)
+    if len(samplers) > 1:
+        found |= together(samplers)
     columns = columns_of(sampler)
     return tuple(
         sum(levels_of(row, columns) in found for row in sampler.codec_.encode(read_table(rows)))
@@ -112,8 +129,8 @@ def levels_of(encoded: np.ndarray, columns: list[slice]) -> Row:
     return tuple(int(encoded[column].argmax()) for column in columns)
 
 
-def candidates(sampler: MGVAE) -> set[Row]:
-    """Return rows that the sums of each guide allow, and what the decoder makes of its code."""
+def held_by(sampler: MGVAE) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return a file's latent means of guides, what the decoder makes of them, and the sums."""
     (generator,) = sampler.state_.generators.values()
     model, tensors = generator.stored()
     vae: Any = model
@@ -121,13 +138,36 @@ def candidates(sampler: MGVAE) -> set[Row]:
     centres = held["centres"] if "centres" in held else held["guides"]
     with torch.no_grad():
         decoded = vae.likelihood.mean(vae.decoder(centres)).numpy()
+    return centres.numpy(), decoded, held["differences"].double().numpy()
+
+
+def candidates(sampler: MGVAE) -> set[Row]:
+    """Return rows that the sums of each guide allow, and what the decoder makes of its code."""
+    centres, decoded, differences = held_by(sampler)
     columns = columns_of(sampler)
     found = {levels_of(row, columns) for row in decoded}
-    _, guide = np.unique(centres.numpy(), axis=0, return_inverse=True)
-    differences = held["differences"].double().numpy()
+    _, guide = np.unique(centres, axis=0, return_inverse=True)
     for which in range(guide.max() + 1):
         own = np.flatnonzero(guide.ravel() == which)
         found.update(rows_within(differences[own], decoded[own[0]], columns))
+    return found
+
+
+def together(samplers: list[MGVAE]) -> set[Row]:
+    """Return what several files of the same rows give."""
+    files = [held_by(sampler)[1:] for sampler in samplers]
+    columns, n = columns_of(samplers[0]), len(files[0][0])
+    first = torch.from_numpy(files[0][0])
+    matched = [
+        linear_sum_assignment(torch.cdist(first, torch.from_numpy(other)).numpy())[1]
+        for other, _ in files
+    ]
+    found = set()
+    for order in ([np.arange(n)] * len(files), matched):
+        decoded = np.mean([x[o] for (x, _), o in zip(files, order, strict=True)], 0)
+        squares = sum(np.square(d[o]) for (_, d), o in zip(files, order, strict=True))
+        both = np.log(decoded + 1e-3) + len(files) / 2 * np.log(squares + 1e-2)
+        found |= {levels_of(row, columns) for said in (decoded, squares, both) for row in said}
     return found
 
 

@@ -17,11 +17,15 @@ posterior  the most likely row given a blurred latent code, where rows are distr
            codes are
 average    the codes of guides that lie close together, averaged, and decoded
 residual   a bridge's anchors: what the decoder makes of the code, and the residual
+together   with ``--files``: models of the same rows with other seeds. Their guides are laid side by
+           side, as they come and by the best match of what is decoded; decoded and likely rows are
+           averaged, and all files' sums are solved together
 ========== =======================================================================================
 
 Each candidate is also tried with its numbers moved to the nearest values that the codec holds.
 
     python benchmarks/recover_rows.py --seeds 3
+    python benchmarks/recover_rows.py --seeds 3 --sizes 300 --files 5
 """
 
 import argparse
@@ -34,6 +38,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy.optimize import linear_sum_assignment
 from scipy.sparse import coo_matrix, identity
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 from scipy.sparse.linalg import splu
@@ -59,8 +64,9 @@ def main() -> int:
     parser.add_argument("--tables", nargs="+", default=[*TABLES], choices=[*TABLES])
     parser.add_argument("--generation", nargs="+", default=["bridge", "translate"])
     parser.add_argument("--without-rows", action="store_true", help="save the models so")
+    parser.add_argument("--files", type=int, default=1, help="models of the same rows")
     chosen = parser.parse_args()
-    saving = {"without_rows": chosen.without_rows}
+    saving = {"without_rows": chosen.without_rows, "files": chosen.files}
     sides = ("majority", "minority") if chosen.without_rows else ("majority",)
     kinds = [*itertools.product(chosen.sizes, chosen.tables, chosen.generation)]
     tries = len(kinds) * (chosen.seeds + 1) * len(sides)
@@ -123,17 +129,20 @@ Found = tuple[np.ndarray, np.ndarray, int]
 
 def attack(
     table: Callable[[np.random.Generator, int], np.ndarray], n: int, generation: str, seed: int,
-    **saving: Any,
+    files: int = 1, **saving: Any,
 ) -> list[Found]:  # fmt: skip
-    """Fit and save a model of a table; return what was found of the majority and the minority."""
+    """Fit and save models of a table; return what was found of the majority and the minority."""
     rng = np.random.default_rng([seed, n])
     rows, others = table(rng, 2 * n), 0.6 * table(rng, 2 * N_MINORITY)
     X = np.concatenate([rows[:n], others[:N_MINORITY]])
     y = np.repeat([0, 1], [n, N_MINORITY])
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.safetensors"
-        MGVAE(generation=generation, random_state=seed).fit(X, y).save(path, **saving)
-        majority, minority = candidates(MGVAE.load(path))
+    models = [
+        from_file(MGVAE(generation=generation, random_state=seed + 1000 * k).fit(X, y), **saving)
+        for k in range(files)
+    ]
+    majority, minority = candidates(models[0])
+    if files > 1:
+        majority = np.concatenate([majority, rows_of(models[0], together(models))])
     deviation = X.std(0)
     return [
         (
@@ -143,6 +152,14 @@ def attack(
         )
         for side, found, size in ((rows, majority, n), (others, minority, N_MINORITY))
     ]
+
+
+def from_file(sampler: MGVAE, **saving: Any) -> MGVAE:
+    """Save a model, and load it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.safetensors"
+        sampler.save(path, **saving)
+        return MGVAE.load(path)
 
 
 def recovered(rows: np.ndarray, found: np.ndarray, deviation: np.ndarray) -> np.ndarray:
@@ -158,25 +175,54 @@ def beyond_chance(seen: int, unseen: int, n: int) -> float:
     return float(fisher_exact(table, alternative="greater").pvalue)
 
 
-def candidates(sampler: MGVAE) -> tuple[np.ndarray, np.ndarray]:
-    """Return what all attacks give for the majority and for the minority."""
+def held_by(sampler: MGVAE) -> tuple[Any, dict[str, Tensor]]:
+    """Return the model of a file, and the tensors beside it by the last word of their names."""
     (generator,) = sampler.state_.generators.values()
     model, tensors = generator.stored()
-    vae: Any = model
     held = {name.rpartition("_")[2]: tensor for name, tensor in tensors.items()}
-    guides = held["centres"] if "centres" in held else held["guides"]
+    held["guides"] = held["centres"] if "centres" in held else held["guides"]
+    return model, held
+
+
+def candidates(sampler: MGVAE) -> tuple[np.ndarray, np.ndarray]:
+    """Return what all attacks on one file give for the majority and for the minority."""
+    vae, held = held_by(sampler)
+    guides = held["guides"]
     distinct = torch.from_numpy(np.unique(guides.numpy(), axis=0))
     majority = from_codes(vae, distinct)
     if "differences" in held:
         differences = held["differences"].double().numpy()
         majority += chain(sampler, differences, guides.numpy(), majority[1].mean(0).numpy())
-        majority.append(solve(vae, differences, guides))
+        majority.append(solve(differences, guides, decoded(vae, guides)))
     minority = [
         row for name in ("anchors", "means") if name in held for row in from_codes(vae, held[name])
     ]
     if "residuals" in held:
         minority.append(decoded(vae, held["means"]) + held["residuals"])
     return rows_of(sampler, majority), rows_of(sampler, minority or majority)
+
+
+def together(samplers: list[MGVAE]) -> list[Tensor]:
+    """Return what several files of the same rows give."""
+    files = [held_by(sampler) for sampler in samplers]
+    centres = [decoded(vae, held["guides"]) for vae, held in files]
+    likely = [inverted(vae, held["guides"], likely=True) for vae, held in files]
+    as_they_come = [torch.arange(len(centres[0]))] * len(files)
+    found = []
+    for order in (as_they_come, [beside(centres[0], other) for other in centres]):
+        means = torch.stack([x[o] for x, o in zip(centres, order, strict=True)]).mean(0)
+        found += [means, torch.stack([x[o] for x, o in zip(likely, order, strict=True)]).mean(0)]
+        if "differences" in files[0][1]:
+            ordered = [(held, o) for (_, held), o in zip(files, order, strict=True)]
+            codes = [held["guides"][o] / held["guides"].std() for held, o in ordered]
+            sums = torch.cat([held["differences"][o] for held, o in ordered]).double().numpy()
+            found.append(solve(sums, torch.cat(codes, 1).repeat(len(files), 1), means))
+    return found
+
+
+def beside(rows: Tensor, others: Tensor) -> Tensor:
+    """Return for each row another one, so that they are near on the whole."""
+    return torch.from_numpy(linear_sum_assignment(torch.cdist(rows, others).numpy())[1])
 
 
 def from_codes(vae: Any, codes: Tensor) -> list[Tensor]:
@@ -250,17 +296,22 @@ def chain(
 
 
 def solve(
-    vae: Any, differences: np.ndarray, centres: Tensor, turns: int = 10, weight: float = 1.0
+    differences: np.ndarray, centres: Tensor, start: Tensor, turns: int = 10, weight: float = 1.0
 ) -> Tensor:
-    """Solve for all guides' rows at once, from sums of differences to their neighbours."""
-    distinct, guide = np.unique(centres.numpy(), axis=0, return_inverse=True)
+    """Solve for all guides' rows at once, from sums of differences to their neighbours.
+
+    A sum of differences between neighbours is one of differences to the guide, too.
+    """
+    distinct, first, guide = np.unique(
+        centres.numpy(), axis=0, return_index=True, return_inverse=True
+    )
     guide = guide.ravel()
     codes = torch.from_numpy(distinct)
     n, n_sums = len(codes), len(guide)
     near = torch.cdist(codes, codes).topk(min(n, 11), largest=False).indices.numpy()[:, 1:]
     entry = np.repeat(np.arange(n_sums), near.shape[1])
-    start = decoded(vae, codes).numpy().astype(float)
-    rows, variance = start, 0.3
+    known = start[torch.from_numpy(first)].numpy().astype(float)
+    rows, variance = known, 0.3
     for _ in range(turns):
         apart = rows[near[guide]] - rows[guide][:, None]
         inner = apart @ apart.transpose(0, 2, 1) + 10 * variance * np.eye(near.shape[1])
@@ -269,7 +320,7 @@ def solve(
         back = coo_matrix((weights.sum(1), (np.arange(n_sums), guide)), (n_sums, n))
         matrix = (forward - back).tocsr()
         normal = (matrix.T @ matrix + weight * variance * identity(n)).tocsc()
-        rows = splu(normal).solve(matrix.T @ differences + weight * variance * start)
+        rows = splu(normal).solve(matrix.T @ differences + weight * variance * known)
         variance = max(0.01, float(np.square(differences - matrix @ rows).mean()))
     return torch.from_numpy(rows).float()
 

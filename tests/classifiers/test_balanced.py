@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import make_classification
 from sklearn.dummy import DummyClassifier
 from sklearn.frozen import FrozenEstimator
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LinearRegression, LogisticRegression
 from sklearn.metrics import brier_score_loss, log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.naive_bayes import GaussianNB
@@ -223,6 +223,17 @@ def test_the_same_with_any_number_of_jobs_and_any_engine(sampler) -> None:
     assert np.random.randint(1000) == np.random.RandomState(5).randint(1000)  # noqa: NPY002
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(X), expected)  # noqa: S301
     assert not np.array_equal(model.set_params(random_state=4).fit(X, y).predict_proba(X), expected)
+
+
+def test_dask_gives_the_same() -> None:
+    distributed = pytest.importorskip("distributed")
+    X, y = table(200)
+    frame = pd.DataFrame(X).add_prefix("x")
+    model = BalancedClassifier(GaussianNB(), MGVAE(**QUICK), n_draws=3, random_state=3)
+    expected = model.fit(frame, y).predict_proba(frame)
+    options = {"processes": False, "n_workers": 1, "dashboard_address": None}
+    with distributed.Client(**options), parallel_config("dask"):
+        np.testing.assert_array_equal(clone(model).fit(frame, y).predict_proba(frame), expected)
 
 
 def test_more_draws_begin_with_the_same_members() -> None:
@@ -469,6 +480,50 @@ def test_weights_of_rows_reach_the_members() -> None:
         BalancedClassifier(KNeighborsClassifier()).fit(X, y, sample_weight=weight)
 
 
+def test_weights_reach_the_last_step_of_a_pipeline() -> None:
+    X, y = table(300)
+    weight = np.where(X[:, 0] > 0, 2.0, 0.5)
+    sampler = RandomOverSampler()
+    plain = BalancedClassifier(GaussianNB(), sampler, n_draws=2, random_state=0)
+    piped = clone(plain).set_params(estimator=make_pipeline("passthrough", GaussianNB()))
+    expected = plain.fit(X, y, sample_weight=weight).predict_proba(X)
+    np.testing.assert_allclose(piped.fit(X, y, weight).predict_proba(X), expected)
+    assert not np.allclose(plain.fit(X, y).predict_proba(X), expected)
+
+
+@pytest.mark.parametrize("change", ["renamed", "in another order"])
+def test_other_columns_than_those_of_fit_are_refused(change: str) -> None:
+    """LightGBM itself takes columns as they come."""
+    lightgbm = pytest.importorskip("lightgbm")
+    X, y = table(200)
+    frame = pd.DataFrame(X).add_prefix("x")
+    tree = lightgbm.LGBMClassifier(n_estimators=5, verbose=-1)
+    model = BalancedClassifier(tree, RandomOverSampler(), n_draws=2, random_state=0).fit(frame, y)
+    other = frame.iloc[:, ::-1] if change != "renamed" else frame.rename(columns={"x0": "z"})
+    for ask in (model.predict, model.predict_proba):
+        with pytest.raises(ValueError, match="feature names should match"):
+            ask(other)
+
+
+def test_costs_in_a_frame_go_by_their_labels() -> None:
+    X, y = table(200)
+    y = np.where(y == 1, "ill", "well")
+    costs = pd.DataFrame([[0, 1], [9, 0]], index=["well", "ill"], columns=["well", "ill"])
+    model = BalancedClassifier(
+        GaussianNB(), RandomOverSampler(), n_draws=1, decide="costs", cost_matrix=costs
+    ).fit(X, y)
+    np.testing.assert_array_equal(model.decision_matrix_, [[0, -9], [-1, 0]])
+    with pytest.raises(ParameterError, match="index and columns must be the labels"):
+        clone(model).set_params(cost_matrix=costs.rename(index={"ill": "sick"})).fit(X, y)
+
+
+def test_an_under_sampler_keeps_its_own_strategy() -> None:
+    X, y = table(300)
+    sampler = RandomUnderSampler(sampling_strategy=0.5)
+    model = BalancedClassifier(Spy3(), sampler, n_draws=2, random_state=0).fit(X, y)
+    assert model.share_weights_ == {None: 1.0}
+
+
 def test_importances_are_averaged() -> None:
     X, y = table(200)
     model = BalancedClassifier(
@@ -511,13 +566,39 @@ def test_errors_come_before_the_sampler_is_fitted(monkeypatch: pytest.MonkeyPatc
         "Set decide to": {"cost_matrix": {0: 1, 1: 2}},
         "cost of missing": {"decide": "costs", "cost_matrix": {"no": 1}},
         "in the order": {"decide": "costs", "cost_matrix": [[0, 1]]},
+        "hold numbers": {"decide": "costs", "cost_matrix": {0: 1, 1: "much"}},
+        "finite numbers; got .*nan": {"decide": "costs", "cost_matrix": [[0, 1], [np.nan, 0]]},
+        "0 or more": {"decide": "costs", "cost_matrix": {0: 1, 1: -2}},
+        "return a number": {"decide": "tuned", "metric": lambda *_: None},
+        "returned NaN": {"decide": "tuned", "metric": lambda *_: np.nan},
+        "n_jobs must not be 0": {"n_jobs": 0},
+        "cannot draw again": {"sampler": FrozenEstimator(SMOTE())},
     }.items():
         with pytest.raises(ParameterError, match=said):
             BalancedClassifier(GaussianNB(), **options).fit(X, y)
     with pytest.raises(ParameterError, match="two classes"):
         BalancedClassifier(GaussianNB(), decide=0.4).fit(X, np.arange(200) % 3)
-    with pytest.raises(DataError, match="two groups"):
-        BalancedClassifier(GaussianNB()).fit(X, y, groups=np.zeros(200))
+    for said, groups in {
+        "two groups": np.zeros(200),
+        "200 rows, groups has 3": [1, 2, 3],
+        "2 missing values": [None, np.nan, *range(198)],
+    }.items():
+        with pytest.raises(DataError, match=said):
+            BalancedClassifier(GaussianNB()).fit(X, y, groups=groups)
+    for said, labels in {
+        r"one class only \(0\)": np.zeros(200, int),
+        "1 missing label": [None, *y[1:].astype(str)],
+        "2 missing label": pd.Series(y).astype("Int64").mask(np.arange(200) < 2),
+        "mixes labels": ["a", *y[1:]],
+    }.items():
+        with pytest.raises(DataError, match=said):
+            BalancedClassifier(GaussianNB()).fit(X, labels)
+    with pytest.raises(DataError, match="DataFrame"):
+        BalancedClassifier(GaussianNB()).fit({"a": X[:, 0]}, y)
+    with pytest.raises(ParameterError, match="LinearRegression is a regressor"):
+        BalancedClassifier(LinearRegression()).fit(X, y)
+    with pytest.raises(ValueError, match="'share' parameter"):
+        BalancedClassifier(GaussianNB(), share=5).fit(X, y)
 
     class Loses(RandomOverSampler):
         def fit_resample(self, X, y):

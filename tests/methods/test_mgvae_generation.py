@@ -185,6 +185,7 @@ def test_stored_sums_have_the_second_moments_of_differences_between_neighbours(m
     bridge, _ = a_bridge(vae, rows, np.arange(10), majority)
     seeds = iter(np.random.SeedSequence(0).spawn(1200))
     monkeypatch.setattr("mgvae.methods.mgvae.bridge.secret_seeds", lambda *_: next(seeds))
+    monkeypatch.setattr("mgvae.methods.mgvae.bridge.own_order", lambda n, _: torch.arange(n))
     drawn = torch.stack([guides_to_store(vae, bridge)[1] for _ in range(600)])
     with torch.no_grad():
         codes = vae.mean(rows[majority])
@@ -194,31 +195,38 @@ def test_stored_sums_have_the_second_moments_of_differences_between_neighbours(m
     missing = int(x[:, 2].argmax())
     for guide in (0, 7, 31, missing):
         there = 1 - x[near[guide], 2]
-        own = x[guide].clone()
-        if own[2] == 1.0:  # what a guide lacks is the mean of its neighbours'
-            own[0] = (there * x[near[guide], 0]).sum() / there.sum()
-        apart = x[near[guide]] - own
+        mean = x[near[guide]].mean(0)
+        mean[0] = (there * x[near[guide], 0]).sum() / there.sum()
+        apart = x[near[guide]] - mean  # the guide itself is not in its sum
         apart[:, 0] *= there
-        expected = apart.T @ apart / 10 + noise
+        expected = 2 * apart.T @ apart / 9 + noise
         for one, other in ((slice(0, 2), slice(2, 6)), (slice(2, 3), slice(3, 6))):
             expected[one, other] = expected[other, one] = 0.0  # each category has its own weights
         found = drawn[:, guide].T @ drawn[:, guide] / len(drawn)
         scale = expected.diagonal().clamp(min=1e-6).sqrt()
         assert ((found - expected) / scale / scale[:, None]).abs().max() < 0.25
         # None is a difference between two rows.
-        assert (drawn[:, guide, None] - apart).abs().amax(-1).min() > 1e-4
+        differences = x[near[guide]] - x[guide]
+        assert (drawn[:, guide, None] - differences).abs().amax(-1).min() > 1e-4
 
 
-def test_guides_are_latent_means_and_stored_ones_are_blurred():
+def test_guides_are_latent_means_and_stored_ones_are_blurred_and_in_another_order(monkeypatch):
     vae, rows = small_vae(), rows_of(2_000, 3)
     bridge, guides = a_bridge(vae, rows, np.arange(10), np.arange(10, 2_000))
     assert guides.positions.tolist() == [*range(10, 2_000)]
     with torch.no_grad():
         means = vae.mean(rows[10:])
         torch.testing.assert_close(bridge.centres, means)
-        noise = guides_to_store(vae, bridge)[0] - means
+        shuffled = guides_to_store(vae, bridge)
+        monkeypatch.setattr("mgvae.methods.mgvae.bridge.own_order", lambda n, _: torch.arange(n))
+        ordered = guides_to_store(vae, bridge)
+        noise = ordered[0] - means
         s = torch.exp(0.5 * vae.log_variance)
     assert float(noise.std()) == pytest.approx(BLUR * float(s), rel=0.05)
+    places = torch.cdist(shuffled[0], ordered[0]).argmin(1)
+    assert abs(np.corrcoef(places, np.arange(len(places)))[0, 1]) < 0.1
+    for one, other in zip(shuffled, ordered, strict=True):  # means and sums go together
+        assert torch.equal(one, other[places])
 
 
 def test_translations_of_blurred_means_are_those_of_algorithm_1():

@@ -15,23 +15,28 @@ from typing import Any, Literal, Self
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy import sparse
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    MetaEstimatorMixin,
+    clone,
+    is_regressor,
+)
 from sklearn.frozen import FrozenEstimator
-from sklearn.utils import check_consistent_length, get_tags
+from sklearn.utils import get_tags
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import (
-    _check_sample_weight,
-    check_is_fitted,
-    column_or_1d,
-    has_fit_parameter,
-    validate_data,
-)
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from mgvae.classifiers.combining import combine, spoken_priors
-from mgvae.classifiers.decisions import METRICS, Judged, check_decision, decide, decision_matrix
+from mgvae.classifiers.decisions import (
+    METRICS,
+    Judged,
+    check_decision,
+    check_metric,
+    decide,
+    decision_matrix,
+)
 from mgvae.classifiers.draws import Draws, OneFit, Refit, is_oversampler, seed_randomness
 from mgvae.classifiers.members import (
     ClassifiedRows,
@@ -40,12 +45,13 @@ from mgvae.classifiers.members import (
     member_seeds,
     probabilities_of,
 )
-from mgvae.classifiers.priors import Floats, class_shares, correct_priors
+from mgvae.classifiers.priors import Floats, correct_priors
+from mgvae.classifiers.reading import read_rows, weights_option
 from mgvae.classifiers.shares import AUTO, Place, places
 from mgvae.common.progress import progress_bars
 from mgvae.common.runtime import seed_sequence
 from mgvae.errors import DataError, ParameterError
-from mgvae.samplers import MGVAE, GenerativeSampler, refuse_long_labels
+from mgvae.samplers import MGVAE, GenerativeSampler
 
 __all__ = ["BalancedClassifier", "correct_priors"]
 
@@ -93,8 +99,9 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         What ``decide="tuned"`` makes large, if there is no ``cost_matrix``; a callable takes the
         true and the predicted labels. F1 is that of the rarer of two classes.
     cost_matrix : array-like of shape (n_classes, n_classes) or dict, default=None
-        Costs of decisions (columns) where a class is true (rows), in the order of ``classes_``; or
-        by label, the cost of missing a row of it.
+        Costs of decisions (columns) where a class is true (rows), in the order of ``classes_``, or
+        in any order in a pandas DataFrame whose rows and columns are the labels; or by label, the
+        cost of missing a row of it.
     n_jobs : int, default=None
         Members that are trained at once, as in joblib. It does not change the result.
     random_state : None, int, RandomState or Generator, default=None
@@ -162,7 +169,7 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         "estimator": [HasMethods(["fit", "predict"])],
         "sampler": [HasMethods(["fit_resample"]), HasMethods(["draw"]), None],
         "n_draws": [Interval(Integral, 1, None, closed="left")],
-        "share": [StrOptions({"auto"}), Interval(Real, 0, None, closed="left"), None],
+        "share": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both"), None],
         "bootstrap": ["boolean"],
         "correct": [StrOptions({"priors", "none"})],
         "calibration": [StrOptions({"auto", "sigmoid", "isotonic"}), None],
@@ -218,8 +225,8 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         y : array-like of shape (n_samples,)
             Their classes.
         sample_weight : array-like of shape (n_samples,), optional
-            Weight of each row; a new row has the mean weight of its class. The estimator must take
-            weights.
+            Weight of each row; a new row has the mean weight of its class. The estimator, or the
+            last step of a pipeline, must take weights.
         groups : array-like of shape (n_samples,), optional
             Rows of one group (a patient, a customer) are in a bootstrap or out of it together, so
             that out-of-bag predictions are of groups never seen.
@@ -285,6 +292,7 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
 
     def _said(self, X: Any) -> Floats:
         check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True, ensure_2d=False)  # names
         return self._combined(
             probabilities_of(member, X, self.classes_) for member in self.estimators_
         )
@@ -297,44 +305,18 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     def _read(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> ClassifiedRows:
         """Check parameters and data, before anything is learned."""
         self._validate_params()
-        validate_data(self, X, y, skip_check_array=True)
-        if sparse.issparse(X):
-            X = X.tocsr()  # whose rows can be taken
-        elif not hasattr(X, "__getitem__"):
-            X = np.asarray(X)
-        refuse_long_labels(y)
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        check_classification_targets(y)
-        classes, codes = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise DataError("y must hold two classes or more; it holds one class only.")
-        weight = None
-        if sample_weight is not None:
-            if not has_fit_parameter(self.estimator, "sample_weight"):
-                raise ParameterError(
-                    f"sample_weight: {type(self.estimator).__name__} takes no weights. Leave them "
-                    "out, or use an estimator whose fit takes sample_weight."
-                )
-            weight = _check_sample_weight(
-                sample_weight, np.empty((len(y), 1)), dtype=np.float64, ensure_non_negative=True
+        if is_regressor(self.estimator):
+            raise ParameterError(
+                f"estimator must be a classifier; {type(self.estimator).__name__} is a regressor."
             )
-        members = None
-        if groups is not None:
-            check_consistent_length(X, groups)
-            members = np.unique(column_or_1d(groups), return_inverse=True)[1]
-            if members.max() == 0:
-                raise DataError("groups must hold two groups or more; it holds one.")
-        self._check_decision(classes)
-        priors = class_shares(codes, len(classes), weight)
-        if not priors.all():
-            raise DataError(
-                "sample_weight must be greater than 0 for some row of every class; all weights of "
-                f"class {classes[priors.argmin()]!s} are 0."
-            )
-        return ClassifiedRows(X, y, codes, classes, priors, weight, members)
+        if self.n_jobs == 0:
+            raise ParameterError("n_jobs must not be 0. Set 1 for one process, -1 for all cores.")
+        data = read_rows(self.estimator, X, y, sample_weight, groups)
+        validate_data(self, X, skip_check_array=True)
+        self._check_decision(data)
+        return data
 
-    def _check_decision(self, classes: NDArray[Any]) -> None:
+    def _check_decision(self, data: ClassifiedRows) -> None:
         needs = [
             f"{name}={value!r}"
             for name, value in (("decide", self.decide), ("calibration", self.calibration))
@@ -352,7 +334,9 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
                 f"{asked} needs probabilities, which {type(self.estimator).__name__} does not "
                 "give. Use an estimator with predict_proba."
             )
-        check_decision(self.decide, self.cost_matrix, classes)
+        check_decision(self.decide, self.cost_matrix, data.classes)
+        if callable(self.metric):
+            check_metric(self.metric, data.y)
 
     def _places(self) -> list[Place]:
         if self.share != "auto":
@@ -367,19 +351,27 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
     def _fit_sampler(self, data: ClassifiedRows, seeds: np.random.SeedSequence) -> Draws:
         """Fit a sampler that can draw again, unless nothing is to be drawn."""
         frozen = isinstance(self.sampler, FrozenEstimator)
-        sampler = MGVAE() if self.sampler is None else _inner(self.sampler)
+        sampler = (
+            MGVAE(verbose=bool(self.verbose)) if self.sampler is None else _inner(self.sampler)
+        )
         strategy = getattr(sampler, "sampling_strategy", "auto")
-        if self.share is not None and not frozen and strategy != "auto":
+        over = is_oversampler(sampler)
+        if self.share is not None and over and not frozen and strategy != "auto":
             raise ParameterError(
                 f"share={self.share!r} and the sampler's sampling_strategy={strategy!r} say the "
                 "same thing twice. Set share=None, or leave sampling_strategy out."
             )
-        if isinstance(self.share, Real) and self.share > 0 and not is_oversampler(sampler):
+        if isinstance(self.share, Real) and self.share > 0 and not over:
             raise ParameterError(
                 f"share={self.share!r} is for over-samplers; {type(sampler).__name__} decides "
                 "itself how many rows there are. Set share=None."
             )
         if frozen:
+            if not isinstance(sampler, GenerativeSampler):
+                raise ParameterError(
+                    f"sampler: a frozen {type(sampler).__name__} cannot draw again. Leave "
+                    "FrozenEstimator out, and it is fitted for each member."
+                )
             check_is_fitted(sampler, "state_")
             if sum(sampler.state_.counts) != len(data.y):
                 raise DataError(
@@ -403,7 +395,13 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
         placed: list[Place],
         seeds: np.random.SeedSequence,
     ) -> list[Member]:
-        train = Trainer(self.estimator, data, draws, self.bootstrap)
+        train = Trainer(
+            self.estimator,
+            data,
+            draws,
+            self.bootstrap,
+            weights_option(self.estimator) or "sample_weight",
+        )
         own = member_seeds(seeds, self.n_draws)
         tasks = [delayed(train)(share, own[bag]) for share, bag in placed]
         members = []
@@ -455,7 +453,8 @@ class BalancedClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  #
             sampler = MGVAE() if self.sampler is None else _inner(self.sampler)
             dense = isinstance(sampler, GenerativeSampler)
             tags.input_tags.sparse = inner.input_tags.sparse and not dense
-            tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
+            if inner.classifier_tags is not None:
+                tags.classifier_tags.multi_class = inner.classifier_tags.multi_class
         return tags
 
 

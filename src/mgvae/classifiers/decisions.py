@@ -31,6 +31,7 @@ __all__ = [
     "Judged",
     "at_threshold",
     "check_decision",
+    "check_metric",
     "decide",
     "decision_matrix",
     "read_costs",
@@ -80,6 +81,19 @@ def check_decision(how: str | float, cost_matrix: Any, classes: NDArray[Any]) ->
                 f'cost_matrix says nothing to decide={how!r}. Set decide to "costs" or "tuned".'
             )
         read_costs(cost_matrix, classes)
+
+
+def check_metric(metric: Callable[[Any, Any], float], y: NDArray[Any]) -> None:
+    """Raise if a user's metric gives no number, where all labels are right."""
+    try:
+        value = float(metric(y, y))
+    except TypeError as error:
+        raise ParameterError(
+            f"metric must take true and predicted labels and return a number: {error}. Use a "
+            "function such as sklearn.metrics.f1_score."
+        ) from error
+    if np.isnan(value):
+        raise ParameterError("metric must return a number; it returned NaN for right labels.")
 
 
 def decision_matrix(
@@ -151,7 +165,8 @@ def read_costs(costs: Any, classes: NDArray[Any]) -> Floats:
     Parameters
     ----------
     costs : array-like of shape (n_classes, n_classes) or mapping
-        The matrix itself, or by label the cost of missing a row of the class.
+        The matrix itself, also as a pandas DataFrame with labels in any order, or by label the
+        cost of missing a row of the class.
     classes : ndarray
         The labels, sorted.
 
@@ -161,22 +176,55 @@ def read_costs(costs: Any, classes: NDArray[Any]) -> Floats:
     array([[ 0., 20.],
            [ 1.,  0.]])
     """
+    labels = classes.tolist()
     if isinstance(costs, Mapping):
-        labels = classes.tolist()
         if set(costs) != set(labels) or any(is_long(cost) for cost in costs.values()):
             raise ParameterError(
                 f"cost_matrix must give each of the labels {labels!r} the cost of missing it; got "
                 f"{shown(dict(costs), 200)}."
             )
-        missing = np.array([float(costs[label]) for label in labels])
+        missing = _numbers([costs[label] for label in labels])
+        if (missing < 0).any():
+            raise ParameterError(
+                f"cost_matrix must give costs of 0 or more; got {dict(costs)!r}. Give what is "
+                "gained in a matrix."
+            )
         return missing[:, None] * (1.0 - np.eye(len(labels)))
-    matrix = np.asarray(costs, np.float64)
-    if matrix.shape != (len(classes), len(classes)) or not np.isfinite(matrix).all():
+    matrix = _numbers(_in_order(costs, labels))
+    if matrix.shape != (len(classes), len(classes)):
         raise ParameterError(
             f"cost_matrix must hold a number for each of {len(classes)} true classes (rows) and "
-            f"decisions (columns), in the order {classes.tolist()!r}; got shape {matrix.shape}."
+            f"decisions (columns), in the order {labels!r}; got shape {matrix.shape}."
         )
     return matrix
+
+
+def _in_order(costs: Any, labels: list[Any]) -> Any:
+    """Return a pandas DataFrame of costs in the order of the labels, anything else as it is."""
+    if not hasattr(costs, "loc"):
+        return costs
+    names = [list(costs.index), list(costs.columns)]
+    if all(set(given) == set(labels) and len(given) == len(labels) for given in names):
+        return costs.loc[labels, labels]
+    if all(given == list(range(len(given))) for given in names):
+        return costs
+    raise ParameterError(
+        f"cost_matrix is a DataFrame, whose index and columns must be the labels {labels!r}; got "
+        f"{names[0]!r} and {names[1]!r}."
+    )
+
+
+def _numbers(costs: Any) -> Floats:
+    try:
+        found = np.asarray(costs, np.float64)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"cost_matrix must hold numbers: {error}.") from error
+    if not np.isfinite(found).all():
+        raise ParameterError(
+            f"cost_matrix must hold finite numbers; got {found.tolist()!r}. A cost that is beyond "
+            "all others is a large number."
+        )
+    return found
 
 
 def _recalls(confusion: Confusion) -> Floats:

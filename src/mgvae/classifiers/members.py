@@ -123,7 +123,7 @@ def _wanted(
     return rows_wanted(dict(zip(data.classes.tolist(), counts.tolist(), strict=True)), share)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # so that it has a hash, which some engines of joblib ask for
 class Trainer:
     """Trains a member; it goes to other processes."""
 
@@ -131,6 +131,7 @@ class Trainer:
     data: ClassifiedRows
     draws: Draws
     bootstrap: bool
+    weights_option: str = "sample_weight"
 
     def __call__(self, share: float | None, seeds: MemberSeeds) -> Member:
         """Train the member with these seeds at a share."""
@@ -138,7 +139,7 @@ class Trainer:
         rows, bag = choose_rows(data, self.draws, share, seeds, bootstrap=self.bootstrap)
         estimator = clone(self.estimator)
         seed_randomness(estimator, seeds.estimator)
-        options = {} if rows.weight is None else {"sample_weight": rows.weight}
+        options = {} if rows.weight is None else {self.weights_option: rows.weight}
         estimator.fit(rows.X, rows.y, **options)
         codes = np.searchsorted(data.classes, rows.y)
         priors = class_shares(codes, len(data.classes), rows.weight)

@@ -7,7 +7,13 @@ from mgvae.samplers._making import Part, check_size
 from mgvae.samplers._mgvae import MGVAE
 from mgvae.samplers._recipes import RECIPES
 from mgvae.samplers._resolved import resolved_settings
-from mgvae.samplers._target import read_target, refuse_long_labels, refuse_missing
+from mgvae.samplers._target import (
+    check_labels,
+    count_missing,
+    read_target,
+    refuse_long_labels,
+    refuse_missing,
+)
 from mgvae.samplers._way import Given, Seen, learn, look, make, rows_to_make
 
 __all__ = [
@@ -20,7 +26,9 @@ __all__ = [
     "Given",
     "Part",
     "Seen",
+    "check_labels",
     "check_size",
+    "count_missing",
     "learn",
     "look",
     "make",

@@ -1,5 +1,6 @@
 """The class of each row, as users give it."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from mgvae.common.shown import refuse_long
 from mgvae.errors import DataError
 
-__all__ = ["read_target", "refuse_long_labels", "refuse_missing"]
+__all__ = [
+    "check_labels",
+    "count_missing",
+    "read_target",
+    "refuse_long_labels",
+    "refuse_missing",
+]
 
 
 def read_target(y: Any, name: str, *, declared: bool = False) -> tuple[NDArray[Any], int]:
@@ -27,9 +34,7 @@ def read_target(y: Any, name: str, *, declared: bool = False) -> tuple[NDArray[A
         y = np.asarray(y) if type(y).__module__ == "pyarrow.lib" else y.to_numpy()
     if not np.size(y):
         raise DataError("y holds no label.")
-    if not (isinstance(y, np.ndarray) and y.dtype.kind in "biu"):  # these cannot be wrong
-        refuse_long_labels(y)
-        _check_labels(np.asarray(y, dtype=object).ravel().tolist())
+    check_labels(y)
     if not declared:
         check_classification_targets(y)
     columns = 0
@@ -78,12 +83,27 @@ def refuse_long_labels(y: Any) -> None:
         refuse_long(values, DataError, "y holds", "Write the classes as text.")
 
 
-def _check_labels(values: list[Any]) -> None:
-    refuse_missing(sum(_is_missing(value) for value in values))
+def check_labels(y: Any) -> None:
+    """Raise if labels are missing, too long, or texts among others that are not."""
+    if isinstance(y, np.ndarray) and y.dtype.kind in "biu":  # these cannot be wrong
+        return
+    refuse_long_labels(y)
+    values = np.asarray(y, dtype=object).ravel().tolist()
+    refuse_missing(count_missing(values))
     kinds = {type(value).__name__ for value in values}
     if "str" in kinds and len(kinds) > 1:
         raise DataError(f"y mixes labels of the types {sorted(kinds)}. Use one type.")
 
 
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+def count_missing(values: Iterable[Any]) -> int:
+    """Count what is None, NaN, NaT or NA.
+
+    Examples
+    --------
+    >>> count_missing(["a", None, float("nan"), 0])
+    2
+    """
+    return sum(
+        value is None or type(value).__name__ == "NAType" or bool(value != value)
+        for value in values
+    )

@@ -13,15 +13,18 @@ space, :math:`a \sim U(0, 0.5)` and :math:`b \sim U(0, 0.75)`. The means of cate
 probabilities, from which the row is drawn.
 
 A model file holds no such difference, because chains of differences would give the rows back to
-whoever has it (:func:`guides_to_store`). It holds for each guide n one sum
+whoever has it (:func:`guides_to_store`). It holds for each guide n one sum over its neighbours
 
-.. math:: d_n = \sum_k w_k (x_k - x_n) + 0.1\, \eta, \qquad w_k \sim N(0, 1/10),
+.. math:: d_n = \sum_k w_k x_k + 0.1\, \eta, \qquad \sum_k w_k = 0, \quad \sum_k w_k^2 \approx 2,
 
-with the second moments of a difference. It is the same for all classes, because several sums over
-the same neighbours can be solved for these. Numbers share their weights; each category and flag has
-its own, because from the few values that sums of categories have, joint weights and with them rows
-can be worked out. Therefore also the noise :math:`\eta`, in standard deviations of each number, and
-therefore its :math:`c_n` is not the latent mean itself but ``blurred``.
+with about the second moments of a difference between two of them. The guide itself is not in it:
+in sums of differences to the guide, its own categories stand out, the more the more files of the
+same rows there are. The sums are the same for all classes, because several sums over the same
+neighbours can be solved for these. Numbers share their weights; each category and flag has its own,
+because from the few values that sums of categories have, joint weights and with them rows can be
+worked out. Therefore also the noise :math:`\eta`, in standard deviations of each number;
+therefore the :math:`c_n` of a file is not the latent mean itself but ``blurred``; and therefore the
+guides of a file are in an order of its own, so that two files cannot be laid side by side.
 """
 
 from collections.abc import Sequence
@@ -50,6 +53,7 @@ __all__ = [
     "cross",
     "guides_to_store",
     "nearest",
+    "own_order",
     "without_rows",
 ]
 
@@ -262,6 +266,11 @@ class _Weights:
         return torch.cat(sums, 2).squeeze(1) + self.noise * noise
 
 
+def own_order(n: int, seeds: np.random.SeedSequence) -> Tensor:
+    """Return an order of ``n`` rows for a file, so that two files cannot be laid side by side."""
+    return torch.randperm(n, generator=torch_generator(seeds))
+
+
 @torch.no_grad()
 def guides_to_store(vae: VAE, bridge: Bridge) -> tuple[Tensor, Tensor]:
     """Return of the guides what tells no majority row: blurred latent means, sums of differences.
@@ -288,16 +297,17 @@ def guides_to_store(vae: VAE, bridge: Bridge) -> tuple[Tensor, Tensor]:
     noise = RESOLUTION * x.std(0, correction=0)
     # another fit to the same rows has other neighbours, and must not have the same weights of them
     secret = torch.cat([found.rows, torch.from_numpy(found.near)], 1)
-    weigh = _Weights(vae.likelihood, noise, secret_seeds(root, secret))
-    made = []
+    for_weights, for_order = secret_seeds(root, secret).spawn(2)
+    weigh = _Weights(vae.likelihood, noise, for_weights)
+    size = found.near.shape[1]
+    moments = (2 * size / max(1, size - 1)) ** 0.5  # of a difference, from deviations from a mean
+    made = [torch.empty(0, x.shape[1])]
     for start in range(0, len(x), _PIECE):
-        own = slice(start, start + _PIECE)
-        k = torch.from_numpy(found.near[own])
-        # a missing cell of a guide is the mean of its neighbours': what is missing does not show
-        mean = x[k].sum(1) / there[k].sum(1).clamp(min=1)
-        guide = torch.where(there[own], x[own], mean)
-        made.append(weigh(there[k] * (x[k] - guide[:, None])))
-    return centres, torch.cat(made)
+        near = torch.from_numpy(found.near[start : start + _PIECE])
+        mean = x[near].sum(1) / there[near].sum(1).clamp(min=1)
+        made.append(weigh(moments * there[near] * (x[near] - mean[:, None])))
+    order = own_order(len(x), for_order)
+    return centres[order], torch.cat(made)[order]
 
 
 @torch.no_grad()
@@ -305,8 +315,8 @@ def without_rows(vae: VAE, bridge: Bridge) -> Bridge:
     """Return a bridge whose anchors are no rows of the minority.
 
     Latent means are blurred as those of the guides, deviations are those of the whole class, and
-    residuals are sums over the ten nearest rows and the row itself with random weights, as the
-    differences of a file are. A class of no more than ten rows has noise in their place, with the
+    residuals are sums over the ten nearest rows and the row itself with random weights; their order
+    is the file's own. A class of no more than ten rows has noise in their place, with the
     deviations of its residuals.
 
     Parameters
@@ -317,8 +327,9 @@ def without_rows(vae: VAE, bridge: Bridge) -> Bridge:
         What :func:`build_bridge` gave.
     """
     secret = torch.cat([bridge.means, bridge.residuals], 1)
-    for_blur, for_weights = secret_seeds(np.random.SeedSequence(0), secret).spawn(2)
+    for_blur, for_weights, for_order = secret_seeds(np.random.SeedSequence(0), secret).spawn(3)
     n = len(bridge.means)
+    order = own_order(n, for_order)
     deviation = bridge.residuals.std(0, correction=0)
     if n > NEIGHBOURS:
         near = nearest(bridge.means, bridge.means, NEIGHBOURS + 1)
@@ -330,9 +341,9 @@ def without_rows(vae: VAE, bridge: Bridge) -> Bridge:
         residuals = vae.likelihood.numeric * deviation * noise
     return replace(
         bridge,
-        means=blurred(vae, bridge.means, for_blur),
+        means=blurred(vae, bridge.means, for_blur)[order],
         deviations=bridge.deviations.mean(0).repeat(n, 1),
-        residuals=residuals,
+        residuals=residuals[order],
     )
 
 
