@@ -47,6 +47,7 @@ from scipy.stats import fisher_exact
 from torch import Tensor
 
 from mgvae import MGVAE
+from mgvae.methods.mgvae.bridge import GUIDE_BLUR
 from mgvae.methods.mgvae.generation import BLUR
 
 NEAR = 0.05  # standard deviations
@@ -189,7 +190,7 @@ def candidates(sampler: MGVAE) -> tuple[np.ndarray, np.ndarray]:
     vae, held = held_by(sampler)
     guides = held["guides"]
     distinct = torch.from_numpy(np.unique(guides.numpy(), axis=0))
-    majority = from_codes(vae, distinct)
+    majority = from_codes(vae, distinct, blur_of(held))
     if "differences" in held:
         differences = held["differences"].double().numpy()
         majority += chain(sampler, differences, guides.numpy(), majority[1].mean(0).numpy())
@@ -206,7 +207,7 @@ def together(samplers: list[MGVAE]) -> list[Tensor]:
     """Return what several files of the same rows give."""
     files = [held_by(sampler) for sampler in samplers]
     centres = [decoded(vae, held["guides"]) for vae, held in files]
-    likely = [inverted(vae, held["guides"], likely=True) for vae, held in files]
+    likely = [inverted(vae, held["guides"], blur_of(held), likely=True) for vae, held in files]
     as_they_come = [torch.arange(len(centres[0]))] * len(files)
     found = []
     for order in (as_they_come, [beside(centres[0], other) for other in centres]):
@@ -225,9 +226,14 @@ def beside(rows: Tensor, others: Tensor) -> Tensor:
     return torch.from_numpy(linear_sum_assignment(torch.cdist(rows, others).numpy())[1])
 
 
-def from_codes(vae: Any, codes: Tensor) -> list[Tensor]:
+def blur_of(held: dict[str, Tensor]) -> float:
+    """Return how strong the noise on the guides of a file is, which everybody can look up."""
+    return GUIDE_BLUR if "differences" in held else BLUR
+
+
+def from_codes(vae: Any, codes: Tensor, blur: float = BLUR) -> list[Tensor]:
     """Return rows by ``decode``, ``invert``, ``posterior`` and ``average``."""
-    found = [decoded(vae, codes), inverted(vae, codes), inverted(vae, codes, likely=True)]
+    found = [decoded(vae, codes), inverted(vae, codes), inverted(vae, codes, blur, likely=True)]
     near = torch.cdist(codes, codes).topk(min(len(codes), 5), largest=False).indices
     found += [decoded(vae, codes[near[:, :k]].mean(1)) for k in range(2, near.shape[1] + 1)]
     return found
@@ -240,15 +246,15 @@ def decoded(vae: Any, codes: Tensor) -> Tensor:
     return means
 
 
-def inverted(vae: Any, codes: Tensor, steps: int = 300, *, likely: bool = False) -> Tensor:
+def inverted(vae: Any, codes: Tensor, blur: float = BLUR, *, likely: bool = False) -> Tensor:
     """Return rows whose latent means are the codes, by descent from what the decoder gives.
 
     The likely ones are those whose codes, with noise, may be the given ones, and which lie where
     decoded codes lie.
     """
-    start = decoded(vae, codes)
+    steps, start = 300, decoded(vae, codes)
     x = start.clone().requires_grad_(True)
-    noise = BLUR * torch.exp(0.5 * vae.log_variance.detach())
+    noise = blur * torch.exp(0.5 * vae.log_variance.detach())
     middle = start.mean(0)
     spread = torch.linalg.inv(torch.cov(start.T) + 0.002 * torch.eye(start.shape[1]))
     optimiser = torch.optim.Adam([x], lr=0.05)

@@ -17,6 +17,7 @@ from mgvae.common.rows import MemoryRows
 from mgvae.common.runtime import torch_generator
 from mgvae.errors import ParameterError
 from mgvae.methods.mgvae.bridge import (
+    GUIDE_BLUR,
     Sums,
     build_bridge,
     choose_guides,
@@ -222,7 +223,7 @@ def test_guides_are_latent_means_and_stored_ones_are_blurred_and_in_another_orde
         ordered = guides_to_store(vae, bridge)
         noise = ordered[0] - means
         s = torch.exp(0.5 * vae.log_variance)
-    assert float(noise.std()) == pytest.approx(BLUR * float(s), rel=0.05)
+    assert float(noise.std()) == pytest.approx(GUIDE_BLUR * float(s), rel=0.05)
     places = torch.cdist(shuffled[0], ordered[0]).argmin(1)
     assert abs(np.corrcoef(places, np.arange(len(places)))[0, 1]) < 0.1
     for one, other in zip(shuffled, ordered, strict=True):  # means and sums go together

@@ -42,6 +42,7 @@ from mgvae.model.likelihood import Likelihood
 from mgvae.model.vae import VAE
 
 __all__ = [
+    "GUIDE_BLUR",
     "MOST_GUIDES",
     "NEIGHBOURS",
     "Bridge",
@@ -59,6 +60,7 @@ __all__ = [
 
 MOST_GUIDES = 4096  # majority rows to go towards
 NEIGHBOURS = 10  # of a majority row, to which differences are taken
+GUIDE_BLUR = 2.0  # noise on the guides of a file, in the deviations s of the prior's components
 RESOLUTION = 0.1  # noise on the numbers of a difference, in standard deviations
 _PIECE = 256  # guides whose differences are worked out at once
 _APPROACH, _BORROWED, _NOISE = 0.5, 0.75, 0.3  # largest a, largest b, and the factor on sigma
@@ -292,7 +294,7 @@ def guides_to_store(vae: VAE, bridge: Bridge) -> tuple[Tensor, Tensor]:
     if isinstance(found, Sums):
         return bridge.centres, found.sums
     root = np.random.SeedSequence(0)
-    centres = blurred(vae, bridge.centres, secret_seeds(root, bridge.centres))
+    centres = blurred(vae, bridge.centres, secret_seeds(root, bridge.centres), GUIDE_BLUR)
     there, x = ~found.rows.isnan(), found.rows.nan_to_num(0.0)
     noise = RESOLUTION * x.std(0, correction=0)
     # another fit to the same rows has other neighbours, and must not have the same weights of them

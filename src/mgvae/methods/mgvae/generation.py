@@ -105,7 +105,9 @@ def secret_seeds(seeds: np.random.SeedSequence, x: Tensor) -> np.random.SeedSequ
 
 
 @torch.no_grad()
-def blurred(vae: VAE, centres: Tensor, seeds: np.random.SeedSequence) -> Tensor:
+def blurred(
+    vae: VAE, centres: Tensor, seeds: np.random.SeedSequence, strength: float = BLUR
+) -> Tensor:
     """Add noise to latent means of majority rows, from which the rows could be worked out.
 
     Parameters
@@ -116,6 +118,8 @@ def blurred(vae: VAE, centres: Tensor, seeds: np.random.SeedSequence) -> Tensor:
         Latent means.
     seeds : numpy.random.SeedSequence
         Decides the noise.
+    strength : float
+        Of the noise, in the deviations of the prior's components.
 
     Returns
     -------
@@ -123,7 +127,7 @@ def blurred(vae: VAE, centres: Tensor, seeds: np.random.SeedSequence) -> Tensor:
         On the CPU.
     """
     noise = torch.randn(centres.shape, generator=torch_generator(seeds))
-    return centres + BLUR * torch.exp(0.5 * vae.log_variance).cpu() * noise
+    return centres + strength * torch.exp(0.5 * vae.log_variance).cpu() * noise
 
 
 def decode(vae: VAE, z: Tensor) -> Tensor:
