@@ -20,6 +20,7 @@ _MODELS = {
     "knn": ("sklearn.neighbors", "KNeighborsClassifier()"),
     "mlp": ("sklearn.neural_network", "MLPClassifier(max_iter=300)"),
 }
+_WEIGHTED = ("logistic", "random_forest", "lightgbm")  # these have class_weight
 _TUNED = 'TunedThresholdClassifierCV({model}, scoring="balanced_accuracy")'
 _BUILT = {
     "nothing": ("", "{model}"),
@@ -27,6 +28,16 @@ _BUILT = {
     "nothing, bagged": (
         "from mgvae import BalancedClassifier",
         'BalancedClassifier({model}, share=0, decide="probable", random_state=0)',
+    ),
+    "class weights": ("", "{weighted}"),
+    "ROS": (
+        "from imblearn.over_sampling import RandomOverSampler\n"
+        "from mgvae import BalancedClassifier",
+        "BalancedClassifier({model}, RandomOverSampler(), n_draws=1, share=1, bootstrap=False)",
+    ),
+    "CVAE": (
+        "from mgvae import CVAE, BalancedClassifier",
+        "BalancedClassifier({model}, CVAE(), n_draws=1, share=1, bootstrap=False, random_state=0)",
     ),
     "SMOTE": (
         "from imblearn.over_sampling import SMOTE\nfrom mgvae import BalancedClassifier",
@@ -159,12 +170,12 @@ def recommend(model: str, scores: Scores, folds: int) -> Recommendation:
 
 
 def _python(method: str, model: str) -> str:
-    if method not in _BUILT:
+    if method not in _BUILT or (method == "class weights" and model not in _WEIGHTED):
         return ""
     imports, built = _BUILT[method]
     lines = [imports] if imports else []
     name = model
-    if "{model}" in built:
+    if "{" in built:
         if model in _MODELS:
             module, name = _MODELS[model]
             lines.append(f"from {module} import {name.partition('(')[0]}")
@@ -172,4 +183,7 @@ def _python(method: str, model: str) -> str:
             module, _, name = model.partition(":")
             lines.append(f"from {module} import {name}")
             name = f"{name}()"
-    return "\n".join([*lines, "", f"model = {built.format(model=name)}.fit(X, y)"])
+    weighted = name[:-1] + (", " if name[-2] != "(" else "") + 'class_weight="balanced")'
+    return "\n".join(
+        [*lines, "", f"model = {built.format(model=name, weighted=weighted)}.fit(X, y)"]
+    )
