@@ -45,6 +45,15 @@ def test_run_resumes_and_table_shows(bench, small_data, capsys, tmp_path):
     assert line == ["water_quality", "clean", "1", "0", str(cells - 1)]
 
 
+def test_one_column_of_a_table(bench, small_data, capsys):
+    command = ["run", "efficacy", "--protocol", "folds", "--seeds", "1", "--only", "nothing"]
+    assert bench(*command, "--columns", "water_quality") == 0
+    told = capsys.readouterr().err
+    assert "[1/1] water_quality nothing" in told
+    assert bench(*command, "--columns", "water_quality,mars") == 2
+    assert "--columns: 'mars' is no data set of these tables; there are" in capsys.readouterr().err
+
+
 def test_all_tables_unless_named(bench, small_data, capsys):
     assert bench("run", "--protocol", "clean", "--only", "nosuchrow") == 2
     assert "nosuchrow" in capsys.readouterr().err

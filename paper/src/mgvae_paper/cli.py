@@ -9,6 +9,7 @@ import typer
 from mgvae.errors import ParameterError
 
 if TYPE_CHECKING:
+    from mgvae.experiments import Cell
     from mgvae_paper.tables import DeclaredTable
 
 __all__ = ["app", "main"]
@@ -99,6 +100,10 @@ def run(
     seeds: Seeds = None,
     jobs: Annotated[int, typer.Option(metavar="N", help="Cells at once, one thread each.")] = 1,
     only: Only = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Data sets, between commas; all unless given."),
+    ] = None,
     method: Methods = None,
     budget: Annotated[
         Budget, typer.Option(help="The published lengths, or shorter ones where declared.")
@@ -126,14 +131,17 @@ def run(
 
     if jobs == 0:
         raise ParameterError("--jobs must be a number of processes, or -1 for all cores; got 0.")
-    cells = [
-        cell
-        for table in _find(tables or table_names())
-        for name in _protocols(table, protocol)
-        for cell in table.cells(
-            name, seeds=seeds, budget=budget, only=_names(only), also=method or ()
-        )
-    ]
+    cells = _on_columns(
+        [
+            cell
+            for table in _find(tables or table_names())
+            for name in _protocols(table, protocol)
+            for cell in table.cells(
+                name, seeds=seeds, budget=budget, only=_names(only), also=method or ()
+            )
+        ],
+        _names(columns),
+    )
     store = open_store(results)
     todo = waiting(cells, store, retry=retry, again=again)
     todo = todo if jobs == 1 else in_good_order(todo)
@@ -297,6 +305,18 @@ def _protocols(table: "DeclaredTable", wanted: str | None) -> list[str]:
 
 def _names(text: str | None) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()] if text else []
+
+
+def _on_columns(cells: "list[Cell]", columns: list[str]) -> "list[Cell]":
+    """Keep the cells of some data sets; all if none is named."""
+    known = {cell.dataset for cell in cells}
+    missing = [name for name in columns if name not in known]
+    if missing:
+        raise ParameterError(
+            f"--columns: {missing[0]!r} is no data set of these tables; "
+            f"there are {', '.join(sorted(known))}."
+        )
+    return [cell for cell in cells if not columns or cell.dataset in columns]
 
 
 def _cache() -> Path:
