@@ -18,7 +18,8 @@ class Saving:
         majority's rows, and as JSON the parameters and what the columns are. It holds levels,
         ranges and example texts of columns. With ``generation="bridge"``, the default for tables,
         new rows start from the minority's rows, so these can be worked out from the file: see
-        ``docs/models.md`` before sharing one.
+        ``docs/models.md`` before sharing one. Of the majority's differences a bridge's file holds
+        random sums, so the loaded sampler makes other rows than this one.
 
         Parameters
         ----------
@@ -26,8 +27,8 @@ class Saving:
             Where the file shall be. A file that is there is replaced, in one step.
         without_rows : bool or None
             True stores, in the place of rows that new ones start from, others that are drawn from
-            the model. The loaded sampler makes other rows than this one, a little less like the
-            minority's. False stores all that the sampler has. None is like False, with a
+            the model. What the loaded sampler makes is a little less like the minority's rows.
+            False stores the rows that new ones start from. None is like False, with a
             :class:`mgvae.errors.DisclosureWarning` if rows can be worked out from the file.
 
         Examples
@@ -37,10 +38,11 @@ class Saving:
         >>> from sklearn.datasets import make_classification
         >>> from mgvae import MGVAE
         >>> X, y = make_classification(n_samples=300, weights=[0.9], random_state=0)
-        >>> sampler = MGVAE(random_state=0, pretrain_steps=50, finetune_steps=50).fit(X, y)
+        >>> few = {"pretrain_steps": 50, "finetune_steps": 50}
+        >>> sampler = MGVAE(random_state=0, generation="translate", **few).fit(X, y)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder, "model.safetensors")
-        ...     sampler.save(path, without_rows=False)
+        ...     sampler.save(path)
         ...     again = MGVAE.load(path)
         >>> made, remade = (s.generate(5, label=1, random_state=0) for s in (sampler, again))
         >>> bool((made == remade).all())
