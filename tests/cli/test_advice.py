@@ -10,22 +10,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from mgvae.cli._run import run
 from mgvae.methods.mgvae import duration
 
 Balance = Callable[..., tuple[int, str, str]]
 
 QUICK = ["--pretrain-steps", "2", "--finetune-steps", "2", "--seed", "1"]
-
-
-@pytest.fixture
-def balance(capfd: pytest.CaptureFixture[str]) -> Balance:
-    def call(*arguments: object) -> tuple[int, str, str]:
-        code = run(["balance", *map(str, arguments)])
-        said = capfd.readouterr()
-        return code, said.out, said.err
-
-    return call
 
 
 @pytest.fixture

@@ -47,18 +47,6 @@ def loans(tmp_path: Path) -> Path:
 Balance = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture
-def balance(capfd: pytest.CaptureFixture[str]) -> Balance:
-    """Run the command; give its exit code and what it said on both streams."""
-
-    def call(*arguments: object) -> tuple[int, str, str]:
-        code = run(["balance", *map(str, arguments)])
-        said = capfd.readouterr()
-        return code, said.out, said.err
-
-    return call
-
-
 def test_rows_and_classes(loans: Path, balance: Balance, tmp_path: Path) -> None:
     out = tmp_path / "out.csv"
     code, said, _ = balance(loans, "-t", "default", "--missing", "?", "-o", out, *FAST)
