@@ -9,7 +9,7 @@ import pytest
 import torch
 from hypothesis import settings
 
-from mgvae_paper import data
+from mgvae_paper import data, real_tables
 from mgvae_paper.sources import PublishedData
 
 settings.register_profile("mgvae", deadline=None, derandomize=True, max_examples=25)
@@ -49,4 +49,5 @@ def small_data(monkeypatch):
         X = (rng.normal(size=(1300, 6)) + 2.0 * y[:, None]).astype(np.float32)
         return PublishedData(X, y, groups=np.arange(1300) // 10)
 
-    monkeypatch.setattr(data, "read_source", read)
+    for module in (data, real_tables):
+        monkeypatch.setattr(module, "read_source", read)
