@@ -56,11 +56,8 @@ def from_objects(name: Hashable, objects: NDArray[Any]) -> Column:
     ('object[int]', array([31,  0, 48]), array([False,  True, False]))
     """
     cells = objects.tolist()
-    missing, marker = _missing(cells)
-    if missing is not None:
-        present = [cell for cell, gone in zip(cells, missing, strict=True) if not gone]
-    else:
-        present = cells
+    missing, marker = _missing(objects, cells)
+    present = cells if missing is None else objects[~missing].tolist()
     if not present:
         return Column(name, np.full(len(cells), None, object), missing, "object", marker=marker)
     kind = _shared_type(name, present)
@@ -108,7 +105,9 @@ def positions(column: Column, levels: Sequence[Level]) -> NDArray[np.int64]:
     return codes
 
 
-def _missing(cells: list[Any]) -> tuple[NDArray[np.bool_] | None, Marker]:
+def _missing(
+    objects: NDArray[Any], cells: list[Any]
+) -> tuple[NDArray[np.bool_] | None, Marker]:
     """Find the missing cells and the marker that stands in them."""
     types = {t.__name__: t for t in set(map(type, cells))}
     markers = [name for name in types if name in _MARKERS]
@@ -116,11 +115,11 @@ def _missing(cells: list[Any]) -> tuple[NDArray[np.bool_] | None, Marker]:
     if not markers and not floats:
         return None, "null"
     gone = tuple(types[name] for name in markers)
-    if {*types.values()} <= {str, float}:  # as most columns are that have cells of two types
-        marks = (c != c for c in cells)
+    if {*types.values()} <= {str, float, type(None)}:  # as in most columns with missing cells
+        mask = ((objects != objects) | (objects == None)).astype(bool)  # noqa: E711
     else:
         marks = (isinstance(c, gone) or (isinstance(c, floats) and c != c) for c in cells)
-    mask = np.fromiter(marks, bool, len(cells))
+        mask = np.fromiter(marks, bool, len(cells))
     if not mask.any():
         return None, "null"
     found = {_MARKERS[name] for name in markers} | {"nan"}
