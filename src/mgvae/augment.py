@@ -127,12 +127,12 @@ class Geometry:
 
 def _move(images: Tensor, down: Tensor, right: Tensor, mirrored: Tensor) -> Tensor:
     """Move images by whole pixels and mirror some, without changing a pixel's value."""
-    n, _, height, width = images.shape
+    n, channels, height, width = images.shape
     rows = (torch.arange(height, device=images.device) - down[:, None]).clamp_(0, height - 1)
     columns = (torch.arange(width, device=images.device) - right[:, None]).clamp_(0, width - 1)
     columns = torch.where(mirrored[:, None], width - 1 - columns, columns)
-    every = torch.arange(n, device=images.device)[:, None, None]
-    return images.movedim(1, -1)[every, rows[:, :, None], columns[:, None, :]].movedim(-1, 1)
+    places = (rows[:, :, None] * width + columns[:, None, :]).view(n, 1, -1)
+    return images.flatten(2).gather(2, places.expand(-1, channels, -1)).view_as(images)
 
 
 def _warp(

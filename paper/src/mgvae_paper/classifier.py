@@ -67,7 +67,8 @@ def train_classifier(
     y : ndarray of int
         Their classes, 0 to K - 1.
     parameters : mapping
-        Parameters of :class:`mgvae.TorchClassifier`; a loss may be ``package.module:Class``.
+        Parameters of :class:`mgvae.TorchClassifier`; a loss may be ``package.module:Class``, and a
+        network ``package.module:function``.
         Besides, ``balanced_batches`` asks for the paper's random over-sampling, and
         ``paper_double_softmax`` for its second softmax.
     seed : int
@@ -90,6 +91,8 @@ def train_classifier(
     double_softmax = given.pop("paper_double_softmax", False)
     if ":" in given.get("loss", ""):  # a user's own
         given["loss"] = find_class(given["loss"])()
+    if isinstance(given.get("network"), str) and ":" in given["network"]:
+        given["network"] = find_class(given["network"])
     estimator = TorchClassifier(**given, random_state=seed)
     estimator._check_parameters()
     counts = np.bincount(y).astype(np.float64)

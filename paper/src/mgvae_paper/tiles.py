@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold
 
 from mgvae.errors import DataError
-from mgvae.images import load_image, open_image
+from mgvae.images import open_image
 
 __all__ = ["CLASSES", "Tiles", "group_numbers", "grouped_parts", "load_tiles"]
 
@@ -44,7 +44,8 @@ def load_tiles(archive: str | Path, size: int = 64) -> Tiles:
     archive : path
         The zip file, with one folder per class.
     size : int
-        Side of the images, to which the photographs are resized and cropped.
+        Side of the images, to which the photographs are resized, whatever the ratio of their sides:
+        a crop would lose defects near an edge.
     """
     if not Path(archive).is_file():
         raise DataError(f"there is no file {archive}; it holds the magnetic tiles, by class.")
@@ -54,8 +55,8 @@ def load_tiles(archive: str | Path, size: int = 64) -> Tiles:
             found = _FILE.fullmatch(name)
             if found is None or found[1] not in CLASSES:
                 continue
-            with file.open(name) as photo:
-                images.append(load_image(open_image(photo), (size, size), grey=True))
+            with file.open(name) as photo, open_image(photo) as image:
+                images.append(np.asarray(image.convert("L").resize((size, size))))
             labels.append(CLASSES.index(found[1]))
             numbers.append(int(found[2]))
     return Tiles(np.stack(images), np.array(labels), group_numbers(np.array(numbers)))

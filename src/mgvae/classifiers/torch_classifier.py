@@ -90,7 +90,8 @@ class TorchClassifier(NetworkOutputs, ClassifierMixin, BaseEstimator):  # type: 
     validation_fraction : float, default=0.0
         Part of every class that is held out to choose the epoch; 0 keeps the last epoch.
     selection : {"geometric_mean", "loss"}, default="geometric_mean"
-        What the chosen epoch is best in on the part held out; the earliest of equals is chosen.
+        What the chosen epoch is best in on the part held out; the earliest of equals is chosen. As
+        long as a class is missed altogether, the mean of the recalls decides.
     patience : int, optional
         Epochs without a better one after which training stops; by default it runs to the end.
     sampler : generative sampler of mgvae, "repeat" or None, default=None

@@ -17,7 +17,7 @@ from mgvae.classifiers.networks import ResNet20, mlp
 from mgvae.common.runtime import build
 from mgvae.errors import DataError, ParameterError
 from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss, LogitAdjustedLoss, Reduction
-from mgvae.metrics import geometric_mean
+from mgvae.metrics import acsa, geometric_mean
 from mgvae.training import Callback, History, Player, Validation, exponential, train
 
 __all__ = [
@@ -259,7 +259,9 @@ def _validation(
         logits = _outputs(network, held_out.X)
         network.train()
         if plan.selection == "geometric_mean":
-            return -geometric_mean(y.cpu().numpy(), logits.argmax(1).cpu().numpy())
+            true, predicted = y.cpu().numpy(), logits.argmax(1).cpu().numpy()
+            found = geometric_mean(true, predicted)
+            return -found if found > 0 else 1.0 - acsa(true, predicted)
         return float(_mean_loss(loss, logits, y, weight))
 
     return Validation(value, [network], every, plan.patience)

@@ -105,9 +105,7 @@ def positions(column: Column, levels: Sequence[Level]) -> NDArray[np.int64]:
     return codes
 
 
-def _missing(
-    objects: NDArray[Any], cells: list[Any]
-) -> tuple[NDArray[np.bool_] | None, Marker]:
+def _missing(objects: NDArray[Any], cells: list[Any]) -> tuple[NDArray[np.bool_] | None, Marker]:
     """Find the missing cells and the marker that stands in them."""
     types = {t.__name__: t for t in set(map(type, cells))}
     markers = [name for name in types if name in _MARKERS]
