@@ -60,7 +60,7 @@ def test_every_form_shows_the_figure_the_mark_and_the_papers_value(store):
         text = render(summary, form)
         assert best in text, form
         assert second in text, form
-    assert "Fewer than 3 seeds: LDAM water_quality (1)." in render(summary)
+    assert "Fewer than 3 seeds: LDAM (1)." in render(summary)
 
 
 def test_csv_has_the_promised_columns(store):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from mgvae.errors import DataError
 from mgvae.experiments import Store
+from mgvae_paper.augmented_page import AUGMENTED, augmented_parts
 from mgvae_paper.draws_page import draws_parts
 from mgvae_paper.efficacy import FIGURES_OF_MERIT, Efficacy, gather
 from mgvae_paper.efficacy_figures import EFFICACY_FIGURES, RANKED
@@ -42,7 +43,7 @@ def write_efficacy_page(store: Store, path: str | Path) -> None:
     path = Path(path)
     command = "Written by `mgvae-paper page efficacy`; `mgvae-paper run efficacy efficacy_ablation "
     command += "efficacy_images efficacy_ablation_mnist draws "
-    command += f"{' '.join(_AUGMENTED)}` makes the results."
+    command += f"{' '.join(AUGMENTED)}` makes the results."
     parts = ["# Efficacy", command, *reading_beside(path)]
     parts += draws_parts(store)
     tables = gather(find_table("efficacy"), store)
@@ -57,7 +58,9 @@ def write_efficacy_page(store: Store, path: str | Path) -> None:
     if ablation.datasets:
         parts += ["## Ablations on the tables", "One setting changed at a time."]
         parts += [render(ablation.summary()).rstrip(), *_pairs(ablation)]
-    for name in ("efficacy_images", "efficacy_ablation_mnist", *_AUGMENTED):
+    for name in AUGMENTED:
+        parts += augmented_parts(name, store)
+    for name in ("efficacy_images", "efficacy_ablation_mnist"):
         summary = summarise(find_table(name), "clean", store)
         if summary.entries:
             parts += [f"## {summary.table.title}", _IMAGES, *_by_column(summary)]
@@ -65,7 +68,6 @@ def write_efficacy_page(store: Store, path: str | Path) -> None:
     write_parts(parts, path)
 
 
-_AUGMENTED = ("augmented_images", "magnetic_tiles", "celeba_fifth")
 _IMAGES = "Protocol `clean`: see [results](results.md)."
 
 

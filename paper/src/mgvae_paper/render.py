@@ -146,8 +146,9 @@ def _note(summary: FilledTable) -> str:
     entries = summary.entries
     used = sorted({entry.budget for entry in entries.values() if entry.budget != "full"})
     most = max((entry.seeds for entry in entries.values()), default=0)
+    several = len({column for _, column, _ in entries}) > 1
     fewer = dict.fromkeys(
-        f"{row} {column} ({entry.seeds})"
+        f"{row}{f' {column}' if several else ''} ({entry.seeds})"
         for (row, column, _), entry in entries.items()
         if entry.seeds < most
     )
