@@ -327,12 +327,12 @@ def suspect_linear(block: Block, columns: Sequence[int]) -> Iterator[Linear]:
 def _eliminate(
     block: Block, columns: Sequence[int], wanted: set[int], rows: NDArray[np.bool_] | slice
 ) -> Iterator[Linear]:
-    raw = np.stack([block.tokens(j)[rows] for j in columns], 1) if columns else np.empty((0, 0))
-    columns = [j for j, values in zip(columns, raw.T, strict=True) if _varies(values)]
-    columns = columns[: max(0, len(raw) - int(ENOUGH))]
+    values = {j: block.tokens(j)[rows] for j in columns}
+    columns = [j for j in columns if _varies(values[j])]
+    columns = columns[: max(0, len(next(iter(values.values()), ())) - int(ENOUGH))]
     if len(columns) < 2:
         return
-    raw = np.stack([block.tokens(j)[rows] for j in columns], 1)
+    raw = np.stack([values[j] for j in columns], 1)
     with np.errstate(all="ignore"):  # numbers near the largest and the smallest double
         mean, spread = raw.mean(axis=0), raw.std(axis=0)
         scaled = (raw - mean) / spread
@@ -371,6 +371,8 @@ def _varies(values: Tokens) -> bool:
     """Return whether so many rows differ from the most frequent value that it is no accident."""
     if not len(values):
         return False
+    if len(set(values[: 3 * int(ENOUGH)].tolist())) > ENOUGH:  # one of each differs already
+        return True
     return bool(len(values) - np.unique(values, return_counts=True)[1].max() >= ENOUGH)
 
 
