@@ -26,13 +26,15 @@ from mgvae.classifiers import TorchClassifier
 from mgvae_paper.sources import read_source
 
 _SHIFTS = {"augment": {"shift": 2}}
+_GEOMETRY = {"augment": {"shift": 2, "rotation": 15.0, "scale": 0.15}}
 _WAYS = {
     "no shifts": {"augment": None},
     "shifts": _SHIFTS,
     "shifts, 1200 steps": {**_SHIFTS, "finetune_steps": 1200},
     "shifts, 300 steps": {**_SHIFTS, "finetune_steps": 300},
     "shifts, stopped early": {**_SHIFTS, "early_stopping": True},
-    "shifts, rotation, scale": {"augment": {"shift": 2, "rotation": 10.0, "scale": 0.1}},
+    "geometry": _GEOMETRY,
+    "geometry, 1200 steps, weight 0": {**_GEOMETRY, "finetune_steps": 1200, "ewc_weight": 0.0},
     "decoder alone, no shifts": {"augment": None, "moved": "decoder"},
     "decoder alone, shifts": {**_SHIFTS, "moved": "decoder"},
 }
