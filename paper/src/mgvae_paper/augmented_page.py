@@ -34,7 +34,8 @@ _FIGURES = {
     "acsa": "mean recall",
 }
 _PROTOCOL = """Protocol `clean`: see [results](results.md). *Shifts* are random ones, of at most 2 \
-of 28 pixels (tiles: 4 of 64, and mirrored); *both* is these and mixup. ROS balances the classes \
+of 28 pixels (tiles: 4 of 64, and mirrored); *both* is these and mixup; *all* is both, and turns \
+by up to 15 degrees and scales by up to 15 %, with which MGVAE is tuned. ROS balances the classes \
 by repeating images; MGVAE replaces half of the smaller classes by translations that are new in \
 every epoch. *no VAE* has no translations, but only differences between majority images, which \
 MGVAE borrows too. ± is over draws and seeds."""
