@@ -32,7 +32,7 @@ from mgvae.codec import cell_texts, read_table
 from mgvae.common.runtime import seed_sequence, torch_generator
 from mgvae.errors import DataError, ParameterError
 from mgvae.losses import CosineLinear, FocalLoss, LDAMLoss, class_weights
-from mgvae.metrics import accuracy, geometric_mean, scorers
+from mgvae.metrics import accuracy, acsa, geometric_mean, scorers
 
 
 @parametrize_with_checks([TorchClassifier()])
@@ -346,6 +346,22 @@ def test_the_best_epoch_is_given_back(data, selection):
     else:
         value = -np.log(model.predict_proba(X[held])[np.arange(len(held)), y[held]]).mean()
     assert value == pytest.approx(min(values))
+
+
+def test_while_a_class_is_missed_the_mean_recall_chooses_the_epoch():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 5)).astype(np.float32)
+    y = (X[:, 0] > 0.3).astype(int)
+    y[::40] = 2  # a third class that nothing tells
+    model = TorchClassifier(
+        epochs=12, learning_rate=0.003, validation_fraction=0.3, random_state=0
+    ).fit(X, y)
+    _, held = split(y, 0.3, seed_sequence(0).spawn(4)[0])
+    predicted = model.predict(X[held])
+    assert geometric_mean(y[held], predicted) == 0.0
+    steps, values = zip(*model.history_.validation, strict=True)
+    assert model.history_.best_step == steps[int(np.argmin(values))] > steps[0]
+    assert min(values) == pytest.approx(1.0 - acsa(y[held], predicted))
 
 
 def test_patience_ends_training_early(data):
