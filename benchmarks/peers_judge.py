@@ -34,9 +34,8 @@ def classifiers(columns, text):
     numbers = [name for name in columns if name not in text]
     codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
     places = list(range(len(text)))  # the transformer puts them first
-    trees = LGBMClassifier(
-        n_jobs=1, verbose=-1, random_state=0, categorical_feature=places if text else "auto"
-    )
+    categories = {"categorical_feature": places} if text else {}
+    trees = LGBMClassifier(n_jobs=1, verbose=-1, random_state=0, **categories)
     return {
         "LightGBM": make_pipeline(
             make_column_transformer((codes, text), ("passthrough", numbers)), trees
