@@ -149,7 +149,8 @@ def measure(table, fold, peer, options):
             if done.returncode == -signal.SIGPROF:
                 return cell | {"state": "over the limit", "seconds": options.limit}
             if done.returncode:
-                return cell | {"state": "failed", "error": done.stderr.strip()[-600:]}
+                *_, error = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+                return cell | {"state": "failed", "error": error[-600:]}
         cost, scores = (json.loads((folder / f"{k}.json").read_text()) for k in ("cost", "scores"))
     return cell | {"state": "done", **cost, "scores": scores}
 
