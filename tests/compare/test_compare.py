@@ -17,7 +17,9 @@ from imblearn.over_sampling import RandomOverSampler
 from scipy import stats
 from sklearn import metrics
 from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 
 from mgvae import MGVAE
 from mgvae.cli._run import run
@@ -329,6 +331,41 @@ def test_probabilities_are_those_of_the_data() -> None:
         assert found.mean("logistic", method, "log_loss") < nothing + 0.05  # uncorrected: + 0.2
         assert found.mean("logistic", method, "gm") > found.mean("logistic", "nothing", "gm")
     assert found.mean("logistic", "tuned threshold", "log_loss") == nothing
+
+
+class KnowsByHeart(RandomForestClassifier):
+    """A forest that knows by heart what it was shown: each of its leaves is one row."""
+
+
+def forest_rows(X, y, groups=None, X_test=None) -> _arms.Training:
+    encoder = NumericEncoder(None).fit(X)
+    Z, Z_test = (encoder.transform(X if rows is None else rows) for rows in (None, X_test))
+    model = f"{HERE}:KnowsByHeart"
+    return _arms.Training(X, X_test, Z, Z_test, y, groups, encoder, model, (0, 0, 0), (object(),))
+
+
+def test_the_threshold_of_a_forest_is_tuned_on_trees_that_do_not_know_a_row() -> None:
+    X, y = table(600)
+    rows = forest_rows(X, y, X_test=np.random.default_rng(0).normal(size=(5000, 5)))
+    predicted, said = _arms.train_arm("tuned threshold", rows, lambda _: None)()
+    forest = KnowsByHeart(random_state=0, oob_score=True).fit(rows.Z, y)
+    unseen = forest.oob_decision_function_[:, 1]
+    gm = {cut: geometric_mean_score(y, unseen >= cut) for cut in np.unique(unseen)}
+    below, above = said[predicted == 0, 1].max(), said[predicted == 1, 1].min()
+    assert below < above < below + 0.02
+    near = [gm[cut] for cut in gm if below - 0.01 < cut <= above + 0.01]
+    assert max(near) == max(gm.values())
+
+
+def test_a_forest_tunes_no_threshold_on_rows_of_its_own_groups() -> None:
+    X, y = table(200)
+    X, y, members = np.repeat(X, 3, axis=0), np.repeat(y, 3), np.repeat(np.arange(200), 3)
+    knows, does_not = (
+        roc_auc_score(y, _arms._unseen(rows, rows.untreated())[:, 1])
+        for rows in (forest_rows(X, y), forest_rows(X, y, members))
+    )
+    assert knows > 0.99  # by the twins of a row
+    assert does_not < 0.95
 
 
 def test_several_classes() -> None:

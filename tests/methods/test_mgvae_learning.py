@@ -20,6 +20,7 @@ from mgvae.methods.mgvae.learning import (
 )
 from mgvae.methods.settings import Stage
 from mgvae.model.ewc import Consolidation
+from mgvae.model.kernels import DenseStep
 from mgvae.model.likelihood import Likelihood
 from mgvae.model.vae import VAE
 from mgvae.networks import mlp_bodies
@@ -82,6 +83,17 @@ def test_a_huge_weight_holds_the_important_weights_and_zero_does_not(rows, pretr
 
     free, held = moved(0.0), moved(1e6)
     assert held < 1e-3 * free
+
+
+def test_importance_is_that_of_single_gradients_by_autograd(rows, pretrained, monkeypatch):
+    vae = copy.deepcopy(pretrained)
+    found = fisher_of_generated(vae, rows, MAJORITY, 20, 24, seeds(2))
+    assert all(p.grad is None for p in vae.parameters())
+    monkeypatch.setattr(DenseStep, "suits", lambda _: False)
+    expected = fisher_of_generated(vae, rows, MAJORITY, 20, 24, seeds(2))
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        torch.testing.assert_close(found[name], value, rtol=1e-3, atol=1e-6 * float(value.max()))
 
 
 def test_finetuning_moves_the_model_to_the_minority(rows, pretrained):

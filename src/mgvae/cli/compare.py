@@ -9,7 +9,7 @@ from mgvae.cli._options import Debug, Force, Input, Json, Quiet, or_stdout
 from mgvae.cli._reading import AS_FOUND, Reading, takes_reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from rich.console import Console
     from rich.text import Text
@@ -110,7 +110,6 @@ def compare(
     from rich.console import Console
     from rich.progress import Progress
 
-    from mgvae import compare as library
     from mgvae.cli._checks import check_jobs, check_one_stdout, check_page
     from mgvae.cli._columns import check_columns
     from mgvae.cli._judged import write_page
@@ -136,14 +135,20 @@ def compare(
         "random_state": seed,
         "column_types": {k: v for k, v in loaded.kinds.items() if k != groups} or None,
     }
+    n_jobs = min(cpu_count(), _MOST_JOBS) if jobs is None else jobs
+    begun = _begin(n_jobs)
+
+    from mgvae import compare as library
+
     console = Console(stderr=True, quiet=quiet or json)
     with one_line_warnings(quiet or json), Progress(console=console, transient=True) as bar:
         task = bar.add_task("comparing", total=None)
+        list(begun)
         found = library.compare(
             X,
             loaded.y.to_numpy(),
             groups=members,
-            jobs=min(cpu_count(), _MOST_JOBS) if jobs is None else jobs,
+            jobs=n_jobs,
             store=cache_folder() / "compare" if results is None else results,
             target=target,
             progress=lambda done, total: bar.update(task, completed=done, total=total),
@@ -155,6 +160,21 @@ def compare(
         print_json(found.as_dict())
     stderr = page == "-"
     _show(found, Console(stderr=stderr, quiet=quiet or json, highlight=False, markup=False))
+
+
+def _begin(n_jobs: int) -> "Iterable[None]":
+    """Start the processes that will work; they import what they need while this one does, too."""
+    from joblib import Parallel, delayed
+
+    if n_jobs == 1:
+        return []
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    begun: Iterable[None] = parallel(delayed(_load_library)() for _ in range(n_jobs))
+    return begun
+
+
+def _load_library() -> None:
+    import mgvae.compare  # noqa: F401
 
 
 def _codes(column: Any) -> Any:

@@ -107,7 +107,10 @@ class Training:
 
     def untreated(self) -> Any:
         """Return the classifier trained on the rows as they are, once in this process."""
-        return self._once(self.model, lambda: self.estimator().fit(self.Z, self.y))
+        model = self.estimator()
+        if _bootstraps(model[-1]):
+            model[-1].set_params(oob_score=True)  # by which a threshold is tuned
+        return self._once(self.model, lambda: model.fit(self.Z, self.y))
 
     def _once(self, name: str, fit: Callable[[], Any]) -> Any:
         if any(split != self.split for split, _ in _FITTED):
@@ -300,11 +303,11 @@ def _both(fitted: Any, X: Any) -> tuple[Codes, Floats]:
 
 
 def _tuned(rows: Training) -> Predict:
-    """Train as always, and choose the threshold by cross-validation among the training rows.
+    """Train as always, and choose the threshold on predictions of models that do not know a row.
 
     Of several classes, each probability is divided by the share of its class instead.
     """
-    Z, y, groups = rows.Z, rows.y, rows.groups
+    y = rows.y
     fitted = rows.untreated()
     _telling(fitted)
     said = fitted.predict_proba(rows.Z_test)
@@ -312,13 +315,31 @@ def _tuned(rows: Training) -> Predict:
         shares = np.bincount(y) / len(y)
         return lambda: ((said / shares).argmax(1), said)
     rare = smallest_class(y)
-    score = np.empty(len(y))
+    score = _unseen(rows, fitted)[:, rare]
+    threshold = best_threshold((y == rare).astype(np.int64), score)
+    return lambda: (np.where(said[:, rare] >= threshold, rare, 1 - rare), said)
+
+
+def _bootstraps(model: Any) -> bool:
+    return isinstance(model, RandomForestClassifier) and bool(model.bootstrap)
+
+
+def _unseen(rows: Training, fitted: Any) -> Floats:
+    """Predict every training row by models that do not know it.
+
+    A forest tells what the trees say that have not drawn the row; that is no use where rows of
+    one group are alike. Others are trained anew, by cross-validation.
+    """
+    Z, y, groups = rows.Z, rows.y, rows.groups
     folds = min(_INNER, int(np.bincount(y).min()))
     if folds < 2:
         raise DataError("a threshold can be tuned only with two training rows of every class.")
+    if groups is None and _bootstraps(fitted[-1]):
+        out_of_bag: Floats = fitted[-1].oob_decision_function_
+        return out_of_bag
+    said = np.empty((len(y), int(y.max()) + 1))
     for train, test in stratified_folds(folds, groups, rows.seeds[2]).split(Z, y, groups):
         if len(np.unique(y[train])) < 2:
             raise DataError("there are too few groups with the rare class to tune a threshold.")
-        score[test] = rows.estimator().fit(Z[train], y[train]).predict_proba(Z[test])[:, rare]
-    threshold = best_threshold((y == rare).astype(np.int64), score)
-    return lambda: (np.where(said[:, rare] >= threshold, rare, 1 - rare), said)
+        said[test] = rows.estimator().fit(Z[train], y[train]).predict_proba(Z[test])
+    return said

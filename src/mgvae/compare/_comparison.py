@@ -4,6 +4,7 @@ import hashlib
 import json
 import platform
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
@@ -318,7 +319,7 @@ def compare(
     ]  # fmt: skip
     with tempfile.TemporaryDirectory() as folder:
         kept = Store(folder if store is None else store)
-        todo = waiting(cells, kept, retry=True)
+        todo = _longest_first(waiting(cells, kept, retry=True))
         done = len(cells) - len(todo)
         for _ in run_cells(todo, CrossValidation(data), kept, jobs=jobs, together=_sharing):
             done += 1
@@ -353,6 +354,12 @@ def _sharing(cell: Cell) -> Hashable:
     settings = cell.parameters
     shared = shared_by(cell.method, settings["model"])
     return id(cell) if shared is None else (settings["repeat"], settings["fold"], shared)
+
+
+def _longest_first(cells: Sequence[Cell]) -> list[Cell]:
+    """Put cells that wait for each other in front, so that no process works alone at the end."""
+    sizes = Counter(_sharing(cell) for cell in cells)
+    return sorted(cells, key=lambda cell: -sizes[_sharing(cell)])
 
 
 def _read_classes(

@@ -49,6 +49,15 @@ class Adam(torch.optim.Adam):
         super().__init__(params, lr=lr, weight_decay=weight_decay, fused=True)
         self._moments: dict[int, _Moments] = {}  # by group
 
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group of parameters.
+
+        Torch's own method first loads its compiler, only to be left out of what that compiles:
+        half a second that the first fit of a program would wait. The method inside is called.
+        """
+        method = torch.optim.Adam.add_param_group
+        getattr(method, "__wrapped__", method)(self, param_group)
+
     def load_state_dict(self, state_dict: Any) -> None:
         """Continue from a state that ``state_dict`` returned."""
         super().load_state_dict(state_dict)
