@@ -1,5 +1,7 @@
 """``mgvae compare``: whether over-sampling helps on a table."""
 
+import warnings
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +11,7 @@ from mgvae.cli._options import Debug, Force, Input, Json, Quiet, or_stdout
 from mgvae.cli._reading import AS_FOUND, Reading, takes_reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
     from rich.text import Text
@@ -136,14 +138,16 @@ def compare(
         "column_types": {k: v for k, v in loaded.kinds.items() if k != groups} or None,
     }
     n_jobs = min(cpu_count(), _MOST_JOBS) if jobs is None else jobs
-    begun = _begin(n_jobs)
-
-    from mgvae import compare as library
-
     console = Console(stderr=True, quiet=quiet or json)
-    with one_line_warnings(quiet or json), Progress(console=console, transient=True) as bar:
+    with (
+        one_line_warnings(quiet or json),
+        _processes(n_jobs) as ready,
+        Progress(console=console, transient=True) as bar,
+    ):
+        from mgvae import compare as library
+
         task = bar.add_task("comparing", total=None)
-        list(begun)
+        ready()
         found = library.compare(
             X,
             loaded.y.to_numpy(),
@@ -162,15 +166,24 @@ def compare(
     _show(found, Console(stderr=stderr, quiet=quiet or json, highlight=False, markup=False))
 
 
-def _begin(n_jobs: int) -> "Iterable[None]":
-    """Start the processes that will work; they import what they need while this one does, too."""
+@contextmanager
+def _processes(n_jobs: int) -> "Iterator[Callable[[], object]]":
+    """Start the processes that will work, so that they load what they need while this one does.
+
+    What is given waits until they have.
+    """
     from joblib import Parallel, delayed
 
     if n_jobs == 1:
-        return []
+        yield lambda: None
+        return
     parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    begun: Iterable[None] = parallel(delayed(_load_library)() for _ in range(n_jobs))
-    return begun
+    begun = parallel(delayed(_load_library)() for _ in range(n_jobs))
+    try:
+        yield lambda: list(begun)
+    finally:
+        with warnings.catch_warnings(action="ignore"):  # where nobody has waited for them
+            begun.close()
 
 
 def _load_library() -> None:
