@@ -287,6 +287,28 @@ def test_dense_step_where_a_variance_is_at_its_bound():
     assert found[1] != 0.0
 
 
+@given(st.sampled_from([ALL_SPANS, ALL_SPANS[8:]]), st.integers(1, 9), st.integers(0, 2**31))
+def test_a_step_beside_another_tells_the_loss_of_other_rows(spans, n, seed):
+    width = sum(span.size for span in spans)
+    plain = seeded(lambda: VAE(mlp_bodies(width, (8, 7), 3), Likelihood(spans), 3), seed)
+    fused = copy.deepcopy(moved(plain, seed))
+    step = DenseStep(fused, 4, 5)
+    look = DenseStep(fused, n, 6, beside=step)
+    rng = np.random.default_rng(seed)
+    for _ in range(2):
+        rows, noise = torch.from_numpy(rng.random((4 + 5, width))), randn(4, 3, seed=seed)
+        rows[:, 0] = rows[:, 0].round()
+        step(rows, noise)
+        elbo_with_exemplars(plain, rows, noise, fast=False).terms()["loss"].backward()
+        for model in (plain, fused):
+            torch.optim.SGD(model.parameters(), lr=1e-2).step()
+        plain.zero_grad()
+        rows, noise = torch.from_numpy(rng.random((n + 6, width))), randn(n, 3, seed=seed + 1)
+        rows[:, 0] = rows[:, 0].round()
+        expected = elbo_with_exemplars(plain, rows, noise, fast=False).terms()["loss"]
+        assert look.loss(rows, noise) == pytest.approx(expected.item())
+
+
 def test_a_fused_step_moves_the_model_itself():
     vae = seeded(lambda: VAE(mlp_bodies(1, (8, 7), 2), Likelihood(ALL_SPANS[8:]), 2))
     before = {name: value.clone() for name, value in vae.state_dict().items()}

@@ -239,7 +239,9 @@ def _learn(
 
     validation = None
     if early_stopping is not None:
-        validation = _held_out(vae, rows, majority, stage, early_stopping, for_validation, team)
+        validation = _held_out(
+            vae, rows, majority, stage, early_stopping, for_validation, fused, team
+        )
     with nullcontext() if team is None else team.connected():
         if team is not None:
             team.align(vae)
@@ -310,6 +312,7 @@ def _held_out(
     stage: Stage,
     early_stopping: EarlyStopping,
     seeds: np.random.SeedSequence,
+    fused: DenseStep | None,
     team: Team | None,
 ) -> Validation:
     """Score held-out rows by Eq. 4, always against the same exemplars and noise."""
@@ -323,8 +326,13 @@ def _held_out(
         len(x), vae.latent_size, generator=torch_generator(for_noise, device), device=device
     )
 
+    look = None if fused is None else DenseStep(vae, len(x), len(exemplars), beside=fused)
+    both = torch.cat([x, exemplars])
+
     def value() -> float:
         with torch.no_grad():
+            if look is not None:
+                return look.loss(both, noise)
             found = float(elbo(vae, x, noise, vae.mean(exemplars)).terms()["loss"])
         return found if team is None else team.from_first(found)  # all must stop, or none
 

@@ -85,6 +85,8 @@ class DenseStep:
         Exemplars of a step.
     penalty : Consolidation, optional
         The penalty of Eq. 6.
+    beside : DenseStep, optional
+        A step of the same model, with whose vectors this one works.
 
     Attributes
     ----------
@@ -121,12 +123,18 @@ class DenseStep:
         )
 
     def __init__(
-        self, vae: Trainable, n: int, n_exemplars: int, penalty: Penalty | None = None
+        self,
+        vae: Trainable,
+        n: int,
+        n_exemplars: int,
+        penalty: Penalty | None = None,
+        *,
+        beside: "DenseStep | None" = None,
     ) -> None:
         if not (isinstance(vae.encoder, Dense) and isinstance(vae.decoder, Dense)):
             raise TypeError("the layers of the model are not fully connected")
         heads = [vae.mean_head, *([] if vae.log_variance_head is None else [vae.log_variance_head])]
-        flat = _Flat(vae, heads)
+        flat = self._flat = _Flat(vae, heads) if beside is None else beside._flat
         like, d, both = flat.values, vae.latent_size, n + n_exemplars
         self.n, self.d = n, d
         self.weights, self.variances = flat.weights, flat.variances
@@ -180,14 +188,7 @@ class DenseStep:
             Latent means of the exemplars; the next call overwrites them.
         """
         z_rows, (heads, for_heads) = self._z.T, self._heads
-        features = self._encoder.forward(rows)
-        torch.addmm(self._biases, heads, features.T, out=self._codes)
-        centres = self._all_centres(remembered)
-        divergence = self._draw(noise, centres, own)
-        raw = self._decoder.forward(z_rows)
-        cost = self._scores.cost(rows[: self.n], raw)
-        terms = {"loss": cost + divergence, "reconstruction": cost, "divergence": divergence}
-
+        terms, features, centres = self._forward(rows, noise, own, remembered)
         g = self._decoder.backward(self._scores.for_raw, z_rows)
         torch.mm(self._decoder.transposed[0], g.T, out=self._for_z)
         self._pull(centres)
@@ -199,6 +200,22 @@ class DenseStep:
             terms["ewc"] = self._penalty.add()
             terms["loss"] += terms["ewc"]
         return terms, self._centres.T
+
+    def loss(self, rows: Tensor, noise: Tensor) -> float:
+        """Compute the loss of a batch alone, without the penalty."""
+        return self._forward(rows, noise, None, None)[0]["loss"]
+
+    def _forward(
+        self, rows: Tensor, noise: Tensor, own: Own | None, remembered: Tensor | None
+    ) -> tuple[dict[str, float], Tensor, Tensor]:
+        """Return the terms of the loss, the encoder's outputs and all centres."""
+        features = self._encoder.forward(rows)
+        torch.addmm(self._biases, self._heads[0], features.T, out=self._codes)
+        centres = self._all_centres(remembered)
+        divergence = self._draw(noise, centres, own)
+        cost = self._scores.cost(rows[: self.n], self._decoder.forward(self._z.T))
+        terms = {"loss": cost + divergence, "reconstruction": cost, "divergence": divergence}
+        return terms, features, centres
 
     def _all_centres(self, remembered: Tensor | None) -> Tensor:
         """Return the centres of the mixture, one column each: the step's own come first."""
