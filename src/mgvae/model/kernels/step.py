@@ -134,7 +134,8 @@ class DenseStep:
         if not (isinstance(vae.encoder, Dense) and isinstance(vae.decoder, Dense)):
             raise TypeError("the layers of the model are not fully connected")
         heads = [vae.mean_head, *([] if vae.log_variance_head is None else [vae.log_variance_head])]
-        flat = self._flat = _Flat(vae, heads) if beside is None else beside._flat
+        self._flat: _Flat = _Flat(vae, heads) if beside is None else beside._flat
+        flat = self._flat
         like, d, both = flat.values, vae.latent_size, n + n_exemplars
         self.n, self.d = n, d
         self.weights, self.variances = flat.weights, flat.variances
