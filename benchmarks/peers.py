@@ -75,6 +75,10 @@ PEERS = {
 """The peers and their environments; None is the one that this script runs in."""
 
 
+OURS = ("MGVAE", "BalancedClassifier")
+SCORES = ("ROC AUC", "AP", "GM")
+
+
 def python_of(peer, cache):
     """Return the Python that runs a peer, after making its environment if there is none."""
     package = PEERS[peer]
@@ -187,7 +191,7 @@ def run(options):
 
 
 def summary(options):
-    """Print the results as a Markdown table, each peer beside MGVAE on the same folds."""
+    """Print the results as Markdown tables, each peer beside MGVAE on the same folds."""
     known = read_results(options.results)
     names = [f"{f} {c}" for c in ("LightGBM", "logistic") for f in ("GM", "AP", "AUC")]
     heads = ["table", "method", "folds", "seconds", "× MGVAE", "peak MB", *names]
@@ -201,8 +205,51 @@ def summary(options):
             ]
             if pairs:
                 print(f"| {table} | {peer} | {len(pairs)} | {' | '.join(figures(pairs))} |")
+    heads = [
+        "MGVAE against",
+        *SCORES,
+        "their seconds, × MGVAE",
+        "BalancedClassifier against: ROC AUC",
+    ]
+    print(f"\n| {' | '.join([*heads, *SCORES[1:]])} |\n|{'---|' * (len(heads) + 2)}")
+    for peer in options.peers:
+        if peer not in OURS:
+            first, second = (differences(known, own, peer, options) for own in OURS)
+            if first:
+                times = [t for _, t in first]
+                cells = [*told(first), f"{min(times):.2g} to {max(times):.3g}", *told(second)]
+                print(f"| {peer} | {' | '.join(cells)} |")
     commits = sorted({r["commit"] for r in known.values()})
     print(f"\nCommits: {', '.join(commits)}.")
+
+
+def differences(known, own, peer, options):
+    """Return, for each table, by how much ours is better, and the peer's seconds, as a part."""
+    found = []
+    for table in options.tables:
+        pairs = [
+            (known[table, fold, own], known[table, fold, peer])
+            for fold in options.folds
+            if known.get((table, fold, own), {}).get("state") == "done"
+            and known.get((table, fold, peer), {}).get("state") == "done"
+        ]
+        if pairs:
+            better = np.mean(
+                [
+                    [[a["scores"][c][s] - b["scores"][c][s] for s in SCORES] for c in a["scores"]]
+                    for a, b in pairs
+                ],
+                axis=(0, 1),
+            )
+            ours, theirs = (np.mean([pair[i]["seconds"] for pair in pairs]) for i in (0, 1))
+            found.append((better, theirs / ours))
+    return found
+
+
+def told(found):
+    """Return the mean of each score's differences, and on how many tables ours is better."""
+    better = np.array([difference for difference, _ in found])
+    return [f"{d.mean():+.1f} ({(d > 0).sum()}:{(d < 0).sum()})" for d in better.T]
 
 
 def figures(pairs):
