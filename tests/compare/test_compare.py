@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import subprocess
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -337,10 +338,10 @@ class KnowsByHeart(RandomForestClassifier):
     """A forest that knows by heart what it was shown: each of its leaves is one row."""
 
 
-def forest_rows(X, y, groups=None, X_test=None) -> _arms.Training:
+def forest_rows(X, y, groups=None, X_test=None, model="KnowsByHeart") -> _arms.Training:
     encoder = NumericEncoder(None).fit(X)
     Z, Z_test = (encoder.transform(X if rows is None else rows) for rows in (None, X_test))
-    model = f"{HERE}:KnowsByHeart"
+    model = f"{HERE}:{model}"
     return _arms.Training(X, X_test, Z, Z_test, y, groups, encoder, model, (0, 0, 0), (object(),))
 
 
@@ -366,6 +367,24 @@ def test_a_forest_tunes_no_threshold_on_rows_of_its_own_groups() -> None:
     )
     assert knows > 0.99  # by the twins of a row
     assert does_not < 0.95
+
+
+class FewTrees(KnowsByHeart):
+    """A forest whose trees have all drawn some of the rows."""
+
+    def __init__(self, n_estimators=3, random_state=0, n_jobs=None, oob_score=False) -> None:
+        super().__init__(
+            n_estimators, random_state=random_state, n_jobs=n_jobs, oob_score=oob_score
+        )
+
+
+def test_a_forest_of_few_trees_is_not_asked_about_rows_that_all_have_drawn() -> None:
+    X, y = table(200)
+    rows = forest_rows(X, y, model="FewTrees")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # scikit-learn warns of such rows
+        said = _arms._unseen(rows, rows.untreated())
+    np.testing.assert_allclose(said.sum(1), 1.0)
 
 
 def test_several_classes() -> None:

@@ -47,6 +47,7 @@ Resampler = Callable[[Floats, Codes], tuple[Floats, Codes]]
 _INNER = 3  # folds in which a threshold is tuned
 _MEMBERS = 10
 _TREES = 20  # of a member that is a forest, so that ten are no larger than two
+_MANY_TREES = 50  # of which every row is left out by some: a row is in all draws once in 10^10
 
 
 class NotApplicableError(MGVAEError, RuntimeError):
@@ -321,7 +322,12 @@ def _tuned(rows: Training) -> Predict:
 
 
 def _bootstraps(model: Any) -> bool:
-    return isinstance(model, RandomForestClassifier) and bool(model.bootstrap)
+    """Tell whether a model is a forest in which trees are left over to judge every row."""
+    return (
+        isinstance(model, RandomForestClassifier)
+        and bool(model.bootstrap)
+        and model.n_estimators >= _MANY_TREES
+    )
 
 
 def _unseen(rows: Training, fitted: Any) -> Floats:
