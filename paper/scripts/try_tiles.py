@@ -2,8 +2,9 @@
 
 Run: ``MGVAE_DATA=... python scripts/try_tiles.py --seeds 0 1 2``. A classifier learns from the
 training part of a split and is judged on its validation part after the last epoch; the test part,
-by which the table ``magnetic_tiles`` judges, is not touched. Results are added to ``tiles.jsonl``
-beside this file; what is there is not run again.
+by which the table ``magnetic_tiles`` judges, is not touched. ``--part test`` judges by it, as that
+table does, with the epoch that the validation part chooses: for ways that were chosen before.
+Results are added to ``tiles.jsonl`` beside this file; what is there is not run again.
 
 Besides the ways of the library, *transplants* are tried: a majority image to which is added what
 the majority's model does not explain of a minority image, its defect, whole or where it stands out.
@@ -139,10 +140,12 @@ def fitted(X: Images, y: NDArray[np.int64], seed: int) -> Any:
     return sampler
 
 
-def measure(seed: int, way: Mapping[str, Any]) -> dict[str, Any]:
+def measure(seed: int, way: Mapping[str, Any], part: str) -> dict[str, Any]:
     """Train one classifier, and judge it."""
     tiles = load_tiles(find_tiles(), SIZE)
-    train, valid, _ = grouped_parts(tiles.y, tiles.groups, seed)
+    train, valid, test = grouped_parts(tiles.y, tiles.groups, seed)
+    held_out = (tiles.X[valid], tiles.y[valid]) if part == "test" else None
+    judged = test if part == "test" else valid
     X, y = tiles.X[train], tiles.y[train]
     maker = Maker(X, y, seed, way["kinds"]) if "kinds" in way else None
     given = {"network": "mgvae_paper.networks:small_cnn", "batch_size": 50, "augment": SHIFTS}
@@ -158,10 +161,11 @@ def measure(seed: int, way: Mapping[str, Any]) -> dict[str, Any]:
         epochs = round(EPOCHS * 6 * np.bincount(y)[0] / len(y))  # as many steps
         fresh = None
     given |= {"epochs": epochs, "lr_decay": DECAY ** (EPOCHS / epochs)}
-    said = train_classifier(X, y, given, seed, fresh=fresh).probabilities(tiles.X[valid])
+    network = train_classifier(X, y, given, seed, held_out, fresh)
+    said = network.probabilities(tiles.X[judged])
     said = said / said.sum(1, keepdims=True, dtype=np.float64)
-    recalls = recall_score(tiles.y[valid], said.argmax(1), average=None)
-    area = roc_auc_score(tiles.y[valid], said, multi_class="ovr")
+    recalls = recall_score(tiles.y[judged], said.argmax(1), average=None)
+    area = roc_auc_score(tiles.y[judged], said, multi_class="ovr")
     return {
         "mean_recall": round(100 * recalls.mean(), 2),
         "roc_auc": round(100 * area, 2),
@@ -174,16 +178,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
     parser.add_argument("--ways", nargs="+", default=list(WAYS), help="some of the ways, by name")
+    parser.add_argument("--part", choices=("validation", "test"), default="validation")
     given = parser.parse_args()
     lines = RESULTS.read_text().splitlines() if RESULTS.exists() else []
-    known = {(found["way"], found["seed"]): found for found in map(json.loads, lines)}
+    known = {(r["part"], r["way"], r["seed"]): r for r in map(json.loads, lines)}
     for way in given.ways:
         for seed in given.seeds:
-            if (way, seed) not in known:
-                known[way, seed] = {"way": way, "seed": seed, **measure(seed, WAYS[way])}
+            key = given.part, way, seed
+            if key not in known:
+                names = dict(zip(("part", "way", "seed"), key, strict=True))
+                known[key] = names | measure(seed, WAYS[way], given.part)
                 with RESULTS.open("a") as file:
-                    file.write(json.dumps(known[way, seed]) + "\n")
-        found = [known[way, seed] for seed in given.seeds]
+                    file.write(json.dumps(known[key]) + "\n")
+        found = [known[given.part, way, seed] for seed in given.seeds]
         figures = "  ".join(
             f"{name.replace('_', ' ')} {np.mean([one[name] for one in found]):.1f}"
             for name in ("mean_recall", "roc_auc")
