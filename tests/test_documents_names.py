@@ -100,7 +100,8 @@ PROGRAMS = {"mgvae": options_of(_app.app), "mgvae-paper": options_of(paper_cli.a
 ALL_OPTIONS = {
     o for commands in PROGRAMS.values() for options in commands.values() for o in options
 }
-for script in (ROOT / "benchmarks").glob("*.py"):  # their options are their own
+# Scripts have options of their own.
+for script in [*ROOT.glob("benchmarks/*.py"), *ROOT.glob("paper/scripts/*.py")]:
     ALL_OPTIONS |= set(
         re.findall(r'add_argument\(\s*"(--[a-z-]+)"', script.read_text(encoding="utf-8"))
     )
