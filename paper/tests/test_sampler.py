@@ -60,6 +60,26 @@ def test_what_comes_afterwards_shares_it_and_the_rest_does_not(tmp_path, data, t
     assert len(trainings) == 6
 
 
+def test_one_that_is_cut_off_goes_on_to_the_same_bits(tmp_path, data, monkeypatch):
+    plain = MGVAE(**SMALL | {"pretrain_steps": 300}, random_state=0).fit_resample(*data)[0]
+    monkeypatch.setattr(samplers, "_MINUTE", 0.0)
+    seen = []
+
+    def cut_off(stage, done, total, terms):
+        seen.append(done)
+        if done >= 150:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        shared(tmp_path, pretrain_steps=300, callback=cut_off).fit(*data)
+    later = []
+    sampler = shared(tmp_path, pretrain_steps=300, callback=lambda *a: later.append(a[:2]))
+    np.testing.assert_array_equal(sampler.fit_resample(*data)[0], plain)
+    begun = [done for stage, done in later if stage == "pre-training"]
+    assert begun[0] >= seen[-1] > seen[0]  # and not from the beginning
+    assert not list(tmp_path.rglob("*.state"))
+
+
 def test_seeds_share_it_when_told_to(tmp_path, data, trainings):
     made = [
         shared(tmp_path, pretrain_seed=0, random_state=seed).fit_resample(*data)[0]

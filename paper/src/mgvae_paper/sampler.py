@@ -4,7 +4,8 @@ Trainings that many cells share are kept on disk.
 
 The cells of one MGVAE differ in what comes after pre-training: the EWC weight, the imbalance ratio,
 the seed. A pre-trained model is kept in a file named by a hash of all that it depends on: the
-settings, the seeds, and the majority's rows as the network saw them. A fine-tuning leaves its model
+settings, the seeds, and the majority's rows as the network saw them. One that is cut off goes on
+where it was a minute before. A fine-tuning leaves its model
 for cells whose classifiers alone differ; at a constant learning rate, where a short training is the
 beginning of a long one, also at each quarter of its length, for cells that take fewer steps.
 """
@@ -57,6 +58,7 @@ AFTERWARDS = tuple(f.name for f in fields(MGVAESettings) if f.metadata["decides"
 """Settings that fine-tuning and generation use alone: one pre-training serves all values."""
 
 _QUARTERS = 4  # of a fine-tuning, after each of which its model is kept
+_MINUTE = 60.0  # seconds between two states of a pre-training
 
 
 def make_sampler(parameters: Mapping[str, Any], seed: int) -> Any:
@@ -207,8 +209,11 @@ class SharedPretraining(MajorityGuided):
                 pretrained = self._read(path, job, seeds)
             else:  # any weight but 0: others will want the importance of the weights
                 teacher = replace(self, settings=replace(self.settings, ewc_weight=1.0))
-                pretrained = MajorityGuided.pretrain(teacher, job, seeds)
+                under_way = StageFile(path.with_suffix(".state"), path.stem, _MINUTE)
+                state = _SharedJob(**{**vars(job), "kept": {"pre-training": under_way}})
+                pretrained = MajorityGuided.pretrain(teacher, state, seeds)
                 _write(path, pretrained)
+                under_way.path.unlink(missing_ok=True)
         wanted = self.settings.ewc_weight == "auto" or self.settings.ewc_weight > 0
         return pretrained if wanted else pretrained._replace(fisher=None)
 
@@ -234,7 +239,7 @@ class SharedPretraining(MajorityGuided):
 
 @dataclass(frozen=True)
 class _SharedJob(Job):
-    """A job that keeps models of fine-tunings, by the names of the stages."""
+    """A job that keeps models of fine-tunings, or a pre-training, by the names of the stages."""
 
     kept: Mapping[str, StageFile] = field(default_factory=dict)
 
