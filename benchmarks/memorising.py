@@ -37,6 +37,9 @@ _WAYS = {
     "geometry, 1200 steps, weight 0": {**_GEOMETRY, "finetune_steps": 1200, "ewc_weight": 0.0},
     "decoder alone, no shifts": {"augment": None, "moved": "decoder"},
     "decoder alone, shifts": {**_SHIFTS, "moved": "decoder"},
+    "shifts, mixed codes": {**_SHIFTS, "mixed": True},
+    "shifts, codes near the minority's": {**_SHIFTS, "generation": "responsibility"},
+    "shifts, bridge": {**_SHIFTS, "generation": "bridge"},
 }
 _MAJORITY, _HELD_OUT, _MADE = 400, 200, 1_000
 
@@ -53,17 +56,26 @@ def fitted(way: dict, X: np.ndarray, y: np.ndarray, seed: int) -> MGVAE:
     """Fit a sampler in one of the ways."""
     given = dict(way)
     sampler = MGVAE(random_state=seed)
+    given.pop("mixed", None)  # which is done when images are made
     sampler.expert_settings = {k: given.pop(k) for k in ("moved",) if k in given}
     return sampler.set_params(**given).fit(X, y)
 
 
-def at_temperature(sampler: MGVAE, temperature: float) -> np.ndarray:
-    """Make new eights with another temperature than that of the fit."""
+def at_temperature(sampler: MGVAE, temperature: float, *, mixed: bool = False) -> np.ndarray:
+    """Make new eights with another temperature than that of the fit, or between two majority codes.
+
+    A code between two others lies at a random place of the line that joins them.
+    """
     generator = sampler.state_.generators[1]
-    manner = replace(generator.manner, temperature=temperature)
-    seeds = np.random.SeedSequence(0)
-    made = replace(generator, manner=manner).generate(_MADE, seeds).encoded
-    return (255.0 * made.numpy()).round().astype(np.uint8).reshape(-1, 28, 28)
+    generator = replace(generator, manner=replace(generator.manner, temperature=temperature))
+    if mixed:
+        rng = np.random.default_rng(0)
+        one, other = generator.centres[rng.integers(len(generator.centres), size=(2, 4 * _MADE))]
+        places = torch.from_numpy(rng.random((len(one), 1), np.float32))
+        positions = np.zeros(len(one), np.int64)  # of no use here
+        generator = replace(generator, centres=one.lerp(other, places), majority=positions)
+    made = generator.generate(_MADE, np.random.SeedSequence(0)).encoded
+    return (255.0 * made.clamp(0.0, 1.0).numpy()).round().astype(np.uint8).reshape(-1, 28, 28)
 
 
 def main() -> None:
@@ -90,7 +102,8 @@ def main() -> None:
                 learned, held_out = X[_MAJORITY:], source.X[eights[n : n + _HELD_OUT]]
                 reach = nearest(held_out, held_out, k=4)  # the first is the image itself
                 sampler = fitted(_WAYS[name], X, np.repeat([3, 8], [_MAJORITY, n]), draw)
-                made = [at_temperature(sampler, t) for t in options.temperatures]
+                mixed = _WAYS[name].get("mixed", False)
+                made = [at_temperature(sampler, t, mixed=mixed) for t in options.temperatures]
                 found.append([
                     (
                         np.mean(nearest(new, learned) < nearest(new, held_out[:n])),
