@@ -56,7 +56,7 @@ def mnist(data, kept, path):
     first = [np.flatnonzero(digit == d)[:kept] for d in range(5, 10)]
     rows = np.concatenate([np.flatnonzero(digit < 5), *first])
     images, digits = X[rows], digit[rows]
-    sampler = MGVAE(augment=None, random_state=0).fit(images, np.where(digits < 5, "0-4", "5-9"))
+    sampler = MGVAE(random_state=0).fit(images, np.where(digits < 5, "0-4", "5-9"))
     rng = np.random.default_rng(0)
     shown = [rng.choice(np.flatnonzero(digits == d), ROWS, replace=False) for d in range(5)]
     picture = grid(sampler, images[np.concatenate(shown)], columns=COLUMNS)
