@@ -35,11 +35,13 @@ def test_a_spread_is_that_of_means_over_seeds(store):
     means = [86.0 + number for number in range(9)] + [94.0]
     assert [point.mean for point in spread.points] == sorted(means)
     assert spread.above == sum(mean >= 92.4 for mean in means)
+    assert spread.trainings_above == 1 + 2 + 3 + 1  # of the last four choices
     best = spread.points[-1]
     assert best.settings in [row.settings for row in GRID.rows("paper")[8:10]]
     line = spread_table([spread]).splitlines()[-1]
     assert f"| 10 of {spread.declared} (28) | 86.0 | {statistics.median(means):.1f} |" in line
     assert "| 94.0 (+1.6) |" in line
+    assert line.endswith(f"| {spread.above} (7) |")
 
 
 def test_the_main_tables_row_stands_beside_it(store):

@@ -88,6 +88,16 @@ class Spread:
         """Return how many choices reach the printed value, as rounded there."""
         return sum(round(point.mean, 1) >= self.published[0] for point in self.points)
 
+    @property
+    def trainings(self) -> Sequence[float]:
+        """Return the B-ACC of every single training."""
+        return [value for point in self.points for value in point.values]
+
+    @property
+    def trainings_above(self) -> int:
+        """Return how many single trainings reach the printed mean."""
+        return sum(round(value, 1) >= self.published[0] for value in self.trainings)
+
 
 def gather_spreads(store: Store) -> list[Spread]:
     """Return the spread of every column that has a grid with results.
@@ -132,24 +142,23 @@ def spread_table(spreads: Sequence[Spread]) -> str:
     --------
     >>> point = Point({"ewc_weight": 500.0}, [90.0, 92.0])
     >>> print(spread_table([Spread("musk", [point], 48, (92.4, 1.2), 86.0)]).splitlines()[-1])
-    | musk | 92.4 ± 1.2 | 86.0 | 1 of 48 (2) | 91.0 | 91.0 | 91.0 (-1.4) | weight 500 | 0 |
+    | musk | 92.4 ± 1.2 | 86.0 | 1 of 48 (2) | 91.0 | 91.0 | 91.0 (-1.4) | weight 500 | 0 (0) |
     """
     lines = [
         "| data set | printed | main table | choices run (trainings) | lowest | median | highest "
-        "(to print) | which | reach print |",
+        "(to print) | which | reach print (trainings) |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for spread in spreads:
         means = [point.mean for point in spread.points]
         best = spread.points[-1]
         own = "" if spread.own is None else f"{spread.own:.1f}"
-        trained = sum(len(point.values) for point in spread.points)
         lines.append(
             f"| {spread.column} | {spread.published[0]:.1f} ± {spread.published[1]:.1f} | {own} "
-            f"| {len(means)} of {spread.declared} ({trained}) | {means[0]:.1f} "
+            f"| {len(means)} of {spread.declared} ({len(spread.trainings)}) | {means[0]:.1f} "
             f"| {statistics.median(means):.1f} "
             f"| {best.mean:.1f} ({best.mean - spread.published[0]:+.1f}) | {best} "
-            f"| {spread.above} |"
+            f"| {spread.above} ({spread.trainings_above}) |"
         )
     return "\n".join(lines)
 
