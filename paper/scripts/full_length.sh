@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Work out the paper's protocol at its full length, what matters most first; about 11 core-hours.
+# Work out the paper's protocol at its full length, what matters most first; about 10 core-hours.
 #
 #   MGVAE_DATA=... scripts/full_length.sh [--results FOLDER] [--cache FOLDER]
 #
