@@ -158,8 +158,8 @@ def find_table(name: str) -> DeclaredTable:
 
 _ORDER = (
     "mnist", "fashionmnist", "celeba", "musk", "water_quality", "isolet", "ablation_mnist",
-    "lambda_fashionmnist", "upper_bound", "grid_musk", "grid_water_quality", "grid_isolet",
-    "grid_mnist", "grid_fashionmnist", "efficacy", "efficacy_ablation",
+    "lambda_fashionmnist", "upper_bound", "published_mnist", "grid_musk", "grid_water_quality",
+    "grid_isolet", "grid_mnist", "grid_fashionmnist", "efficacy", "efficacy_ablation",
     "efficacy_images", "efficacy_ablation_mnist", "augmented_images",
     "magnetic_tiles", "celeba_fifth", "draws",
 )  # fmt: skip
