@@ -97,7 +97,7 @@ def test_pairs_against_scipy():
 def test_page_table_and_figures_from_the_command(store, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pages").mkdir()
-    (tmp_path / "pages" / "efficacy-reading.md").write_text("In short: it helps.\n")
+    (tmp_path / "pages" / "efficacy-reading.md").write_text("# Efficacy\n\nIn short: it helps.\n")
     assert run_app(app, "mgvae-paper", ["page", "efficacy"]) == 0
     text = (tmp_path / "pages" / "efficacy.md").read_text()
     assert text.count("In short: it helps.") == 1

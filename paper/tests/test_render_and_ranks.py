@@ -156,17 +156,35 @@ def test_the_page_keeps_the_reading_and_ranks_the_methods(tmp_path):
     page = tmp_path / "pages" / "results.md"
     page.parent.mkdir()
     reading = page.with_name("results-reading.md")
-    reading.write_text("MGVAE helps a little.\n", encoding="utf-8")
+    words = "# Results\n\nMGVAE helps a little.\n\n"
+    words += "### Isolet, letters A and B against the rest\n\nNo.\n"
+    reading.write_text(words, encoding="utf-8")
     write_page(store, page)
     write_page(store, page)
     text = page.read_text(encoding="utf-8")
+    assert text.startswith("# Results\n\nMGVAE helps a little.\n\n## Protocol")
     assert text.count("MGVAE helps a little.") == 1
-    assert reading.read_text(encoding="utf-8") == "MGVAE helps a little.\n"
+    assert text.count("### Isolet, letters A and B against the rest\n\nNo.\n\n|") == 1
+    assert reading.read_text(encoding="utf-8") == words
     assert "Friedman" in text
     assert "## Protocol `paper`" not in text
     for picture in ("ranks-gm.png", "ranks-roc_auc.png"):
         assert (page.parent / "figures" / picture).read_bytes().startswith(b"\x89PNG")
         assert f"(figures/{picture})" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [("## No such heading\n\nWell.", "'## No such heading', which results.md does not have"),
+     ("Well.\n\n# Results", "begins with a heading of its page; it has 'Well.'")],
+)  # fmt: skip
+def test_a_reading_that_does_not_fit_its_page_leaves_the_page_as_it_is(words, said, tmp_path):
+    page = tmp_path / "results.md"
+    page.write_text("as it was")
+    page.with_name("results-reading.md").write_text(words)
+    with pytest.raises(DataError, match=said):
+        write_page(open_store(tmp_path / "results"), page)
+    assert page.read_text() == "as it was"
 
 
 def test_the_page_shows_the_figures_that_have_been_drawn(tmp_path):

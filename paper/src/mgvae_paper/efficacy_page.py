@@ -9,7 +9,7 @@ from mgvae_paper.augmented_page import AUGMENTED, augmented_parts
 from mgvae_paper.draws_page import draws_parts
 from mgvae_paper.efficacy import FIGURES_OF_MERIT, Efficacy, gather
 from mgvae_paper.efficacy_figures import EFFICACY_FIGURES, RANKED
-from mgvae_paper.page import costs, reading_beside, write_parts
+from mgvae_paper.page import costs, write_parts
 from mgvae_paper.ranks import compare_pairs, rank_methods
 from mgvae_paper.render import markdown_table, render
 from mgvae_paper.summary import FilledTable, summarise
@@ -38,13 +38,10 @@ def write_efficacy_page(store: Store, path: str | Path) -> None:
     store : Store
         Where results are.
     path : path
-        The Markdown file to write; ``<name>-reading.md`` beside it is put at its top.
+        The Markdown file to write; ``<name>-reading.md`` beside it says what the figures mean.
     """
     path = Path(path)
-    command = "Written by `mgvae-paper page efficacy`; `mgvae-paper run efficacy efficacy_ablation "
-    command += "efficacy_images efficacy_ablation_mnist draws "
-    command += f"{' '.join(AUGMENTED)}` makes the results."
-    parts = ["# Efficacy", command, *reading_beside(path)]
+    parts = ["# Efficacy"]
     parts += draws_parts(store)
     tables = gather(find_table("efficacy"), store)
     if tables.datasets:
@@ -64,7 +61,10 @@ def write_efficacy_page(store: Store, path: str | Path) -> None:
         summary = summarise(find_table(name), "clean", store)
         if summary.entries:
             parts += [f"## {summary.table.title}", _IMAGES, *_by_column(summary)]
-    parts += ["## What was run", costs(store, ("clean", "folds", "draws"))]
+    command = "Written by `mgvae-paper page efficacy`; `mgvae-paper run efficacy efficacy_ablation "
+    command += "efficacy_images efficacy_ablation_mnist draws "
+    command += f"{' '.join(AUGMENTED)}` makes the results."
+    parts += ["## What was run", command, costs(store, ("clean", "folds", "draws"))]
     write_parts(parts, path)
 
 

@@ -1,13 +1,14 @@
 """The page with all results, written from the results themselves.
 
-A short reading in words is kept in a file beside it, ``<name>-reading.md``, and put at the top; the
-page is overwritten, the reading never.
+What its figures mean is said in words in a file beside it, ``<name>-reading.md``: headings of the
+page, and under each what is put under it there. The page is overwritten, the reading never.
 """
 
 import json
+import re
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 from mgvae.common.atomic import atomic_write
@@ -20,7 +21,7 @@ from mgvae_paper.render import render
 from mgvae_paper.summary import FilledTable, entry_of, summarise
 from mgvae_paper.tables import find_table, table_names
 
-__all__ = ["costs", "reading_beside", "write_page", "write_parts"]
+__all__ = ["costs", "write_page", "write_parts"]
 
 _PROTOCOLS = {
     "paper": "The paper's protocol: its splits, its double softmax, its batch-wise metrics, the "
@@ -32,6 +33,7 @@ _PROTOCOLS = {
 }
 _RANKED = {"gm": "GM", "roc_auc": "ROC AUC", "ap": "AP"}
 _COMPARED = ("mnist", "fashionmnist", "musk", "water_quality", "isolet")
+_HEADING = re.compile(r"^(#+ .+)$", re.MULTILINE)
 
 
 def write_page(store: Store, path: str | Path) -> None:
@@ -45,8 +47,7 @@ def write_page(store: Store, path: str | Path) -> None:
         The Markdown file to write.
     """
     path = Path(path)
-    parts = ["# Results", "Written by `mgvae-paper page`; `mgvae-paper run` makes the results."]
-    parts += reading_beside(path)
+    parts = ["# Results"]
     for protocol, explanation in _PROTOCOLS.items():
         summaries = [
             summarise(find_table(name), protocol, store)
@@ -65,23 +66,52 @@ def write_page(store: Store, path: str | Path) -> None:
             compared = [summary for summary in filled if summary.table.name in _COMPARED]
             shown += _ranks(compared, path)
         if shown:
-            parts += [f"## Protocol `{protocol}`", explanation, *shown]
+            parts += [f"## Protocol `{protocol}`\n\n{explanation}", *shown]
     parts += _pictures(path)
-    parts += ["## What was run", costs(store, _PROTOCOLS)]
+    command = "Written by `mgvae-paper page`; `mgvae-paper run` makes the results."
+    parts += ["## What was run", command, costs(store, _PROTOCOLS)]
     write_parts(parts, path)
 
 
-def reading_beside(path: Path) -> list[str]:
-    """Return the reading in words that is kept beside a page, if there is one."""
-    reading = path.with_name(f"{path.stem}-reading.md")
-    return [reading.read_text(encoding="utf-8").strip()] if reading.exists() else []
+def write_parts(parts: Sequence[str], path: Path) -> None:
+    """Write the paragraphs of a page, and what the reading beside it says of some of them.
 
+    Parameters
+    ----------
+    parts : sequence of str
+        Headings, alone or with what always stands under them, paragraphs, tables.
+    path : path
+        The Markdown file to write.
 
-def write_parts(parts: list[str], path: Path) -> None:
-    """Write the paragraphs of a page."""
+    Raises
+    ------
+    DataError
+        If the reading speaks of a heading that the page does not have.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
+    reading = path.with_name(f"{path.stem}-reading.md")
+    said = _by_heading(reading.read_text(encoding="utf-8")) if reading.exists() else {}
+    beginnings = [part.partition("\n")[0] for part in parts]
+    for heading in said:
+        if heading not in beginnings:
+            raise DataError(
+                f"{reading} speaks of {heading!r:.100}, which {path.name} does not have. Name a "
+                "heading of the page, with as many # as there."
+            )
+    text = ""
+    for part, beginning in zip(parts, beginnings, strict=True):
+        words = said.pop(beginning, "")  # a heading that comes again is another one
+        text += f"{part}\n\n" + (f"{words}\n\n" if words else "")
     with atomic_write(path) as file:
-        file.write(("\n\n".join(parts) + "\n").encode())
+        file.write(f"{text.rstrip()}\n".encode())
+
+
+def _by_heading(reading: str) -> dict[str, str]:
+    """Return what a reading says under each heading."""
+    before, *others = _HEADING.split(reading)
+    if first := before.strip():
+        raise DataError(f"a reading begins with a heading of its page; it has {first!r:.60}")
+    return {h: text.strip() for h, text in zip(others[::2], others[1::2], strict=True)}
 
 
 def _ranks(summaries: list[FilledTable], path: Path) -> list[str]:
