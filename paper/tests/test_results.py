@@ -40,7 +40,8 @@ def test_every_sampler_that_a_result_names_can_still_be_found():
 @pytest.mark.parametrize(
     "name",
     ["mnist", "fashionmnist", "musk", "water_quality", "isolet", "ablation_mnist",
-     "lambda_fashionmnist", "upper_bound", "grid_musk", "grid_water_quality", "grid_isolet"],
+     "lambda_fashionmnist", "upper_bound", "grid_musk", "grid_water_quality", "grid_isolet",
+     "published_mnist"],
 )  # fmt: skip
 def test_the_papers_tables_are_whole_at_full_length(name):
     store = open_store(FOLDER)
